@@ -1,0 +1,28 @@
+"""minitorch: PyTorch's programming model and dispatcher, in Python that a person can read."""
+
+from minitorch.compiled import core_is_compiled, prefer_source_if_asked
+
+prefer_source_if_asked()
+
+from minitorch.loading import load, public_functions
+
+load()
+globals().update(public_functions())
+
+from minitorch import autograd
+from minitorch.autograd.grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from minitorch.core.device import device, set_default_device
+from minitorch.core.dtype import *  # noqa: F403
+from minitorch.core.layout import *  # noqa: F403
+from minitorch.core.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
+from minitorch.core.size import Size
+from minitorch.tensor.creation import as_tensor, asarray, from_numpy, frombuffer, tensor
+from minitorch.tensor.tensor import Tensor

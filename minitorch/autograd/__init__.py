@@ -1,0 +1,1 @@
+"""Automatic differentiation: recording, the backward engine, and the ways to use them."""

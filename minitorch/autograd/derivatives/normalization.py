@@ -1,0 +1,270 @@
+r"""Derivatives of normalization.
+
+Note [Derivatives of normalization]
+    With m the mean over the normalized elements, z = (x - m(x)) r and r = 1 / std, the gradient
+    of x is T(g) = r (g - m(g) - z m(g z)), where g is the gradient of z.  T is symmetric, which
+    gives its derivative in g.  Its derivative in x, with cotangent v, is
+
+        -r^2 (c - a b) z - r T(b g + a v),    a = m(g z), b = m(v z), c = m(g v) - m(g) m(v).
+
+    Root mean square normalization is the same without m(x), m(g) and m(v).
+"""
+
+from __future__ import annotations
+
+from minitorch.autograd.derivatives.registry import derivative
+from minitorch.ops import functions as F
+
+
+class Normalized:
+    """A normalized tensor, with the maps of note [Derivatives of normalization]."""
+
+    def __init__(self, z, r, dims, centered=True):
+        self.z = z
+        self.r = r
+        self.dims = dims
+        self.centered = centered
+
+    def mean(self, tensor):
+        return tensor.mean(self.dims, True)
+
+    def pull(self, g):
+        """Return T(g): the gradient of x, given that of z."""
+        result = g - self.z * self.mean(g * self.z)
+        if self.centered:
+            result = result - self.mean(g)
+        return result * self.r
+
+    def pull_of_x(self, g, v):
+        """Return the gradient of x through T(g), given the cotangent `v` of T(g)."""
+        a, b, c = self.mean(g * self.z), self.mean(v * self.z), self.mean(g * v)
+        if self.centered:
+            c = c - self.mean(g) * self.mean(v)
+        return -(self.r * self.r * (c - a * b) * self.z) - self.r * self.pull(b * g + a * v)
+
+
+def affine_double_gradients(normal, grad_out, weight, v, v_weight, v_bias, reduced, needs):
+    """Return gradients of (grad_out, x, weight) through an affine normalization's backward.
+
+    Parameters
+    ----------
+    normal : Normalized
+    weight : Tensor or None
+        Shaped to broadcast against `grad_out`, as `v_weight` and `v_bias` are.
+    v, v_weight, v_bias : Tensor or None
+        Cotangents of the gradients of the input, weight and bias.
+    reduced : list of int
+        The dimensions that `weight` is broadcast over.
+    """
+    through_grad = through_x = through_weight = None
+    need_grad, need_x, need_weight = needs
+
+    def plus(total, part):
+        return part if total is None else total + part
+
+    g = grad_out if weight is None else grad_out * weight
+    if v is not None:
+        if need_grad or need_weight:
+            pulled = normal.pull(v)
+        if need_grad:
+            through_grad = pulled if weight is None else pulled * weight
+        if need_weight and weight is not None:
+            through_weight = (grad_out * pulled).sum(reduced, True)
+        if need_x:
+            through_x = normal.pull_of_x(g, v)
+    if v_weight is not None:
+        if need_grad:
+            through_grad = plus(through_grad, v_weight * normal.z)
+        if need_x:
+            through_x = plus(through_x, normal.pull(v_weight * grad_out))
+    if v_bias is not None and need_grad:
+        through_grad = plus(through_grad, v_bias.expand(grad_out.shape))
+    return through_grad, through_x, through_weight
+
+
+# ---------------------------------------------------------------- layer norm
+
+
+def layer_norm_gradients(
+    grads, input, normalized_shape, weight, bias, result1, result2, needs
+):
+    if grads[0] is None:
+        return None, None, None
+    return F.native_layer_norm_backward(
+        grads[0], input, normalized_shape, result1, result2, weight, bias, list(needs)
+    )
+
+
+def layer_norm_double_gradients(
+    grads, grad_out, input, normalized_shape, mean, rstd, weight, needs
+):
+    v, v_weight, v_bias = grads
+    count = len(normalized_shape)
+    dims = list(range(-count, 0))
+    normal = Normalized((input - mean) * rstd, rstd, dims)
+    reduced = list(range(input.dim() - count))
+    result = affine_double_gradients(
+        normal, grad_out, weight, v, v_weight, v_bias, reduced, needs
+    )
+    if result[2] is not None:
+        result = (*result[:2], result[2].reshape(weight.shape))
+    return result
+
+
+def normalized_tangent(input_t, z, r, dims, weight_p, weight_t, bias_t):
+    """Return the tangent of an affine normalization's result."""
+    tangent = None
+    if input_t is not None:
+        tangent = Normalized(z, r, dims).pull(input_t)
+        if weight_p is not None:
+            tangent = tangent * weight_p
+    if weight_t is not None:
+        tangent = z * weight_t if tangent is None else tangent + z * weight_t
+    if bias_t is not None:
+        tangent = bias_t.expand(z.shape) if tangent is None else tangent + bias_t
+    return tangent
+
+
+derivative(
+    "native_layer_norm",
+    jointly={("input", "weight", "bias"): layer_norm_gradients},
+)
+derivative(
+    "native_layer_norm_backward",
+    jointly={("grad_out", "input", "weight"): layer_norm_double_gradients},
+)
+
+
+# ---------------------------------------------------------------- batch norm
+
+
+def batch_norm_gradients(
+    grads, input, weight, running_mean, running_var, training, eps, result1, result2, needs
+):
+    if grads[0] is None:
+        return None, None, None
+    return F.native_batch_norm_backward(
+        grads[0], input, weight, running_mean, running_var, result1, result2, training, eps,
+        list(needs),
+    )  # fmt: skip
+
+
+def batch_norm_double_gradients(
+    grads, grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps,
+    needs,
+):  # fmt: skip
+    shape = [1, -1] + [1] * (input.dim() - 2)
+    dims = [0, *range(2, input.dim())]
+    v, v_weight, v_bias = (
+        t if t is None or i == 0 else t.reshape(shape) for i, t in enumerate(grads)
+    )
+    factor = None if weight is None else weight.reshape(shape)
+    if train:
+        r = save_invstd.reshape(shape)
+        normal = Normalized((input - save_mean.reshape(shape)) * r, r, dims)
+    else:
+        r = (running_var + eps).rsqrt().reshape(shape)
+        normal = _Fixed((input - running_mean.reshape(shape)) * r, r)
+    result = affine_double_gradients(normal, grad_out, factor, v, v_weight, v_bias, dims, needs)
+    if result[2] is not None:
+        result = (*result[:2], result[2].reshape(weight.shape))
+    return result
+
+
+class _Fixed(Normalized):
+    """Normalization by given statistics: a multiplication."""
+
+    def __init__(self, z, r):
+        super().__init__(z, r, None)
+
+    def pull(self, g):
+        return g * self.r
+
+    def pull_of_x(self, g, v):
+        return None
+
+
+derivative(
+    "native_batch_norm",
+    jointly={("input", "weight", "bias"): batch_norm_gradients},
+)
+derivative(
+    "native_batch_norm_backward",
+    jointly={("grad_out", "input", "weight"): batch_norm_double_gradients},
+)
+
+
+# ---------------------------------------------------------------- group norm
+
+
+def group_norm_gradients(grads, input, weight, N, C, HxW, group, result1, result2, needs):
+    if grads[0] is None:
+        return None, None, None
+    return F.native_group_norm_backward(
+        grads[0], input, result1, result2, weight, N, C, HxW, group, list(needs)
+    )
+
+
+def group_norm_double_gradients(
+    grads, grad_out, input, mean, rstd, weight, N, C, HxW, group, needs
+):
+    v, v_weight, v_bias = grads
+    shape = [N, group, C // group, HxW]
+    per_channel = [1, group, C // group, 1]
+    r = rstd.reshape(N, group, 1, 1)
+    z = (input.reshape(shape) - mean.reshape(N, group, 1, 1)) * r
+    normal = Normalized(z, r, [2, 3])
+    through_grad, through_x, through_weight = affine_double_gradients(
+        normal,
+        grad_out.reshape(shape),
+        None if weight is None else weight.reshape(per_channel),
+        None if v is None else v.reshape(shape),
+        None if v_weight is None else v_weight.reshape(per_channel),
+        None if v_bias is None else v_bias.reshape(per_channel),
+        [0, 3],
+        needs,
+    )
+    return (
+        None if through_grad is None else through_grad.reshape(input.shape),
+        None if through_x is None else through_x.reshape(input.shape),
+        None if through_weight is None else through_weight.reshape(C),
+    )
+
+
+derivative(
+    "native_group_norm",
+    jointly={("input", "weight", "bias"): group_norm_gradients},
+)
+derivative(
+    "native_group_norm_backward",
+    jointly={("grad_out", "input", "weight"): group_norm_double_gradients},
+)
+
+
+# ---------------------------------------------------------------- root mean square
+
+
+def rms_norm_gradients(grads, input, normalized_shape, weight, result1, needs):
+    if grads[0] is None:
+        return None, None
+    return F._fused_rms_norm_backward(
+        grads[0], input, normalized_shape, result1, weight, list(needs)
+    )
+
+
+def rms_norm_double_gradients(grads, grad_out, input, normalized_shape, rstd, weight, needs):
+    v, v_weight = grads
+    count = len(normalized_shape)
+    normal = Normalized(input * rstd, rstd, list(range(-count, 0)), centered=False)
+    reduced = list(range(input.dim() - count))
+    result = affine_double_gradients(normal, grad_out, weight, v, v_weight, None, reduced, needs)
+    if result[2] is not None:
+        result = (*result[:2], result[2].reshape(weight.shape))
+    return result
+
+
+derivative("_fused_rms_norm", jointly={("input", "weight"): rms_norm_gradients})
+derivative(
+    "_fused_rms_norm_backward",
+    jointly={("grad_out", "input", "weight"): rms_norm_double_gradients},
+)

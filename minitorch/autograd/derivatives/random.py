@@ -1,0 +1,87 @@
+"""Derivatives of the random operators: draws do not depend on what they replace."""
+
+from __future__ import annotations
+
+from minitorch.autograd.derivatives.registry import derivative
+from minitorch.ops import functions as F
+
+
+def _zeros(grad):
+    return F.zeros_like(grad)
+
+
+for name in (
+    "uniform_",
+    "normal_",
+    "random_",
+    "random_.to",
+    "random_.from",
+    "exponential_",
+    "cauchy_",
+    "geometric_",
+    "log_normal_",
+    "bernoulli_.float",
+    "bernoulli",
+    "bernoulli.p",
+    "poisson",
+    "uniform",
+    "normal_functional",
+    "random",
+    "random.to",
+    "random.from",
+    "exponential",
+    "cauchy",
+    "geometric",
+    "log_normal",
+):
+    derivative(name, self=_zeros)
+
+derivative(
+    "bernoulli_.Tensor",
+    self=_zeros,
+    p=lambda grad, p: F.zeros(p.shape, dtype=p.dtype, device=p.device),
+)
+derivative(
+    "bernoulli.Tensor",
+    self=_zeros,
+    p=lambda grad, p: F.zeros(p.shape, dtype=p.dtype, device=p.device),
+)
+derivative("normal.Tensor_float", mean=_zeros)
+derivative("normal.float_Tensor", std=_zeros)
+derivative("normal.Tensor_Tensor", mean=_zeros, std=_zeros)
+derivative("multinomial")
+for name in (
+    "rand_like",
+    "rand_like.generator",
+    "randn_like",
+    "randn_like.generator",
+    "randint_like",
+    "randint_like.generator",
+    "randint_like.low_dtype",
+    "randint_like.low_generator_dtype",
+    "randint_like.Tensor",
+    "randint_like.Tensor_generator",
+):
+    derivative(name)
+
+
+def _dropout_scale(p, train):
+    if train is False:
+        return 1.0
+    return 0.0 if p == 1 else 1 / (1 - p)
+
+
+derivative(
+    "native_dropout",
+    input=lambda grad, p, train, result1: F.native_dropout_backward(
+        grad, result1, _dropout_scale(p, train)
+    ),
+    result=lambda input_t, p, train, result1: F.native_dropout_backward(
+        input_t, result1, _dropout_scale(p, train)
+    ),
+)
+derivative(
+    "native_dropout_backward",
+    grad_output=lambda grad, mask, scale: F.native_dropout_backward(grad, mask, scale),
+    result=lambda grad_output_t, mask, scale: F.native_dropout_backward(grad_output_t, mask, scale),
+)

@@ -1,0 +1,27 @@
+cimport cython
+from minitorch.autograd.node cimport Node
+from minitorch.dispatch.local_state cimport LocalState, current
+from minitorch.tensor.base cimport TensorBase, new_tensor
+
+cdef class Task:
+    cdef public dict dependencies
+    cdef public dict buffers
+    cdef public list ready
+    cdef public object captures
+    cdef public object needed
+    cdef public bint accumulate
+    cdef public bint keep_graph
+    cdef public bint create_graph
+    cdef public list captured
+    cdef public dict leaf_buffers
+    cdef public list callbacks
+    cdef object count_dependencies(self, list roots)
+    cdef object deliver(self, object target, int number, object grad)
+    cdef object run_node(self, Node node, list grads)
+    @cython.locals(i=cython.Py_ssize_t, count=cython.Py_ssize_t)
+    cdef object validate(self, Node node, list results)
+    @cython.locals(i=cython.Py_ssize_t, count=cython.Py_ssize_t, left=cython.Py_ssize_t, has_grad=cython.bint)
+    cdef object loop(self)
+    cdef object finish_leaf(self, object key)
+
+cdef object accumulate_into(TensorBase leaf, object grad, bint create_graph)

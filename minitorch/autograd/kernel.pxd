@@ -1,0 +1,69 @@
+cimport cython
+from minitorch.autograd.node cimport Node, SavedOutput, SavedPacked, gradient_target, next_sequence, requires_grad
+from minitorch.dispatch.local_state cimport LocalState, current
+from minitorch.dispatch.operator cimport Entry, Kernel, Operator
+from minitorch.tensor.base cimport TensorBase, VersionCounter, ViewInfo
+
+cdef unsigned long long _AUTOGRAD_KEYS
+cdef unsigned long long _AFTER_AUTOGRAD
+cdef unsigned long long _AFTER_AD_INPLACE_OR_VIEW
+cdef unsigned long long _AD_INPLACE_OR_VIEW
+cdef unsigned long long _BOTH
+
+cdef class Plan:
+    cdef public tuple saves
+    cdef public tuple steps
+    cdef public bint saves_outputs
+    cdef public bint saves_self
+
+cdef class DerivativeInfo:
+    cdef public Operator op
+    cdef public object derivative
+    cdef public str node_name
+    cdef public tuple differentiable
+    cdef public int plain
+    cdef public dict plans
+    cdef public bint implemented
+    cdef public bint has_formulas
+    cdef public object output_index
+
+cdef class GradNode(Node):
+    cdef object unpack(self, Py_ssize_t index)
+    @cython.locals(count=cython.Py_ssize_t, i=cython.Py_ssize_t, kind=cython.int, place=cython.Py_ssize_t)
+    cpdef object apply(self, list grads)
+    cdef public DerivativeInfo info
+    cdef public Plan plan
+    cdef public list saved
+    cdef public list versions
+    cdef public object needs
+    cdef public tuple list_lengths
+
+cdef class AutogradKernel(Kernel):
+    cdef public object derivative
+    cdef public DerivativeInfo info
+    cdef public bint inplace
+    @cython.locals(count=cython.Py_ssize_t, i=cython.Py_ssize_t)
+    cdef bint any_requires_grad(self, tuple args, dict kwargs)
+    cdef bint add_edge(self, object value, list targets, list numbers, list metas)
+    @cython.locals(count=cython.Py_ssize_t, index=cython.Py_ssize_t, need=cython.bint)
+    cdef GradNode make_node(self, Operator op, tuple args, dict kwargs)
+    @cython.locals(added=cython.ulonglong)
+    cdef object run_below(self, Operator op, Entry below, tuple args, dict kwargs, LocalState state)
+    cdef object record(self, Operator op, Entry below, tuple args, dict kwargs, LocalState state)
+    @cython.locals(count=cython.Py_ssize_t, version=cython.long, source=cython.int)
+    cdef object save_inputs(self, GradNode node, tuple args, dict kwargs, LocalState state)
+    cdef object save_outputs(self, GradNode node, object result, LocalState state)
+
+cdef class InplaceAutogradKernel(AutogradKernel):
+    pass
+
+cdef class OutAutogradKernel(AutogradKernel):
+    pass
+
+cdef class InplaceBookkeeping(Kernel):
+    @cython.locals(added=cython.ulonglong)
+    cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
+
+cdef class ViewBookkeeping(Kernel):
+    @cython.locals(creation=cython.int)
+    cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)

@@ -1,0 +1,34 @@
+from minitorch.dispatch.local_state cimport LocalState, current
+from minitorch.tensor.base cimport TensorBase, VersionCounter, ViewInfo, new_tensor
+
+cdef unsigned long long _sequence
+
+cdef class Node:
+    cdef public unsigned long long sequence
+    cdef public tuple targets
+    cdef public tuple numbers
+    cdef public list input_meta
+    cdef public int output_count
+    cdef public object pre_hooks
+    cdef public object post_hooks
+    cdef public object retain_hooks
+    cdef public object extra
+    cdef object __weakref__
+    cpdef object apply(self, list grads)
+    cpdef object release(self)
+
+cdef class SavedOutput:
+    cdef public object handle
+    cdef public VersionCounter counter
+    cdef public long version
+    cdef public unsigned long long key_set
+    cdef public int output_nr
+
+cdef class SavedPacked:
+    cdef public object packed
+    cdef public object unpack
+    cdef public object output_nr
+
+cpdef object gradient_target(TensorBase tensor)
+cpdef bint requires_grad(TensorBase tensor)
+cpdef unsigned long long next_sequence()

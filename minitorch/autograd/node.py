@@ -1,0 +1,238 @@
+"""`Node`: one step of the backward graph, and how it keeps the tensors that it needs.
+
+Compiled where a compiler exists (`node.pxd`).
+
+Note [Edges]
+    ``targets[i]`` is where the gradient of a node's input ``i`` goes: the node that
+    computed the input, the input itself when it is a leaf (its gradient is accumulated
+    there), or None.  ``numbers[i]`` says which output of that node the input was.
+
+Note [Saved tensors and versions]
+    An input is saved as the tensor itself, with its version at the time.  An output is
+    saved as its handle and version counter, because saving the tensor would make a cycle
+    (the tensor knows its node).  Unpacking compares versions, so that a tensor changed in
+    place in between is an error and never a wrong gradient.
+"""
+
+from __future__ import annotations
+
+from minitorch.dispatch.local_state import LocalState, current
+from minitorch.tensor.base import TensorBase, VersionCounter, ViewInfo, new_tensor
+
+COMPILED = not __file__.endswith(".py")
+
+_sequence = 0
+
+FREED_TEXT = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+    "saved tensors after calling backward."
+)
+
+
+def next_sequence():
+    """Return the next number in the order that nodes are made."""
+    global _sequence
+    _sequence += 1
+    return _sequence
+
+
+class Node:
+    """One step of the backward graph.
+
+    Attributes
+    ----------
+    sequence : int
+        The order of creation; the engine runs later nodes first.
+    targets, numbers : tuple
+        Note [Edges].
+    input_meta : list or None
+        By edge ``(shape, dtype, key set)`` of the input, or None: what its gradient must look like.
+    output_count : int
+        How many gradients `apply` expects.
+    pre_hooks : list of (int, dict) or None
+        Hooks of output tensors: run on the incoming gradient of that output.
+    retain_hooks : dict of int to weak reference, or None
+        Outputs that want their gradient kept.
+    post_hooks : dict or None
+        Hooks of the node itself.
+    extra : dict or None
+        Anomaly trace, metadata, prehooks of the node.
+    """
+
+    def apply(self, grads):
+        """Return the gradients of the inputs, one an edge, from those of the outputs."""
+        raise NotImplementedError(f"{type(self).__name__}.apply")
+
+    def release(self):
+        """Free what is saved; a second backward then raises."""
+
+    def __lt__(self, other):
+        # The engine's heap runs the node that was made last first.
+        return self.sequence > other.sequence
+
+    def __eq__(self, other):
+        return self is other
+
+    def __hash__(self):
+        return id(self) >> 4
+
+    def name(self):
+        """Return the name PyTorch gives to such a node."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self):
+        """Pairs ``(node, output number)``, one an input; leaves appear as `AccumulateGrad`."""
+        from minitorch.autograd.graph import as_public_edge
+
+        return tuple([as_public_edge(t, n) for t, n in zip(self.targets, self.numbers)])  # noqa: B905 (hot module, same length)
+
+    @property
+    def metadata(self):
+        """A dictionary for whoever wants to note something on this node."""
+        if self.extra is None:
+            self.extra = {}
+        return self.extra.setdefault("metadata", {})
+
+    def _sequence_nr(self):
+        return self.sequence
+
+    def register_hook(self, hook):
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node ran; a result replaces the grad_inputs."""
+        from minitorch.autograd.hooks import add_hook
+
+        if self.post_hooks is None:
+            self.post_hooks = {}
+        return add_hook(self.post_hooks, hook)
+
+    def register_prehook(self, hook):
+        """Call ``hook(grad_outputs)`` before the node runs; a result replaces them."""
+        from minitorch.autograd.hooks import add_hook
+
+        if self.extra is None:
+            self.extra = {}
+        return add_hook(self.extra.setdefault("prehooks", {}), hook)
+
+    def __repr__(self):
+        return f"<{self.name()} object at {hex(id(self))}>"
+
+
+if not COMPILED:
+    # Compiled, these are C fields; see the same lines in tensor/base.py.
+    Node.sequence = 0
+    Node.targets = ()
+    Node.numbers = ()
+    Node.input_meta = None
+    Node.output_count = 1
+    Node.pre_hooks = None
+    Node.post_hooks = None
+    Node.retain_hooks = None
+    Node.extra = None
+
+
+class SavedOutput:
+    """A node's own output, saved without a reference to the tensor (Note [Saved tensors and versions])."""
+
+    __slots__ = ("counter", "handle", "key_set", "output_nr", "version")
+
+    def __init__(self, tensor, output_nr):
+        counter = tensor.counter_of() if not tensor.is_inference() else None
+        self.handle = tensor.handle
+        self.counter = counter
+        self.version = counter.version if counter is not None else 0
+        self.key_set = tensor.key_set
+        self.output_nr = output_nr
+
+    def unpack(self, node):
+        """Return the output again: the same memory, computed by `node`."""
+        counter = self.counter
+        if counter is not None and counter.version != self.version:
+            raise RuntimeError(changed_text(self.handle, node, self.output_nr, counter.version, self.version))
+        tensor: TensorBase = new_tensor(self.handle, self.key_set)
+        tensor.node = node
+        tensor.output_nr = self.output_nr
+        tensor.requires_grad_flag = True
+        tensor.version_counter = counter
+        return tensor
+
+
+class SavedPacked:
+    """A saved tensor as a pack hook returned it."""
+
+    __slots__ = ("output_nr", "packed", "unpack")
+
+    def __init__(self, packed, unpack, output_nr):
+        self.packed = packed
+        self.unpack = unpack
+        self.output_nr = output_nr  # None for an input
+
+    def restore(self, node):
+        tensor = self.unpack(self.packed)
+        if not isinstance(tensor, TensorBase):
+            raise TypeError(
+                f"saved tensor hooks: unpack_hook must return a Tensor, and returned {type(tensor).__name__}"
+            )
+        if self.output_nr is not None and not tensor.requires_grad_flag:
+            restored: TensorBase = new_tensor(tensor.handle, tensor.key_set)
+            restored.node = node
+            restored.output_nr = self.output_nr
+            restored.requires_grad_flag = True
+            return restored
+        return tensor
+
+
+def changed_text(handle, node, output_nr, version, expected):
+    """Return the text of the error for a saved tensor that was changed in place."""
+    from minitorch.core.dtype import from_numpy_dtype
+
+    kind = from_numpy_dtype(handle.dtype).scalar_name
+    what = f", which is output {output_nr} of {node.name().removesuffix('0').removesuffix('Backward')}," if node else ","
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{kind}Tensor {list(handle.shape)}]{what} is at version {version}; expected version {expected} instead. "
+        "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "minitorch.autograd.set_detect_anomaly(True)."
+    )
+
+
+def requires_grad(tensor):
+    """Return whether a tensor requires a gradient: itself, or as a view of one that does."""
+    if tensor.requires_grad_flag:
+        return True
+    info: ViewInfo = tensor.view_info
+    return info is not None and info.base.requires_grad_flag and tensor.handle.dtype.kind not in "biu"
+
+
+def gradient_target(tensor):
+    """Return where the gradient of `tensor` goes: its node, or itself when it is a leaf.
+
+    The node of a view whose base was changed in place since is made anew first.
+    """
+    info: ViewInfo = tensor.view_info
+    if info is not None and tensor.key_set:
+        counter: VersionCounter = tensor.version_counter
+        if counter is not None and counter.version != info.attr_version and info.base.requires_grad_flag:
+            _regenerate(tensor, info, counter)
+    node = tensor.node
+    return tensor if node is None else node
+
+
+def _regenerate(tensor, info, counter):
+    """Give a view the node that says how it comes from its changed base."""
+    if info.creation != 0:
+        return
+    if info.base.node is None:
+        return
+    state: LocalState = current()
+    enabled = state.grad_enabled
+    state.grad_enabled = True
+    try:
+        fresh: TensorBase = info.replay(info.base)
+    finally:
+        state.grad_enabled = enabled
+    tensor.node = fresh.node
+    tensor.output_nr = fresh.output_nr
+    tensor.requires_grad_flag = True
+    info.attr_version = counter.version

@@ -1,0 +1,78 @@
+"""Binds the array kernels to NumPy and registers them for the CPU key."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minitorch.backends import storage_kernels
+from minitorch.backends.array import binding, registry
+from minitorch.backends.cpu.memory import NumpyMemory
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, parse_key
+from minitorch.dispatch.local_state import on_thread_start
+from minitorch.dispatch.operator import OPERATORS
+from minitorch.ops.families import load_families
+from minitorch.ops.registry import DECLARATIONS
+from minitorch.tensor.memory import register_memory
+
+CPU_KEYS = parse_key("CPU").bits | parse_key("AutogradCPU").bits | parse_key("AutocastCPU").bits | AD_INPLACE_OR_VIEW
+
+_KINDS = {
+    "f": ("float32", "float64"),
+    "i": ("int8", "int16", "int32", "int64"),
+    "u": ("uint8", "uint16", "uint32", "uint64"),
+    "c": ("complex64", "complex128"),
+    "b": ("bool",),
+}
+
+
+def fast_dtypes(kinds: str) -> dict:
+    """Return the NumPy dtypes of the given kinds, as keys."""
+    return {np.dtype(name): True for kind in kinds for name in _KINDS[kind]}
+
+
+def _silence_warnings() -> None:
+    # PyTorch says nothing of a division by zero; NumPy's warnings cost and would surprise.
+    np.seterr(all="ignore")
+
+
+def register() -> None:
+    """Register memory and kernels of the CPU backend."""
+    register_memory("CPU", NumpyMemory())
+    on_thread_start(_silence_warnings)
+    load_families("minitorch.backends.array")
+    storage_kernels.register("CPU")
+    fast = {}
+    for name, fn in registry.ARRAY_KERNELS.items():
+        op = OPERATORS["aten::" + name]
+        declaration = DECLARATIONS[name]
+        if name in registry.DIRECT_UFUNCS:
+            make, kinds = registry.DIRECT_UFUNCS[name]
+            if kinds not in fast:
+                fast[kinds] = fast_dtypes(kinds)
+            kernel = binding.PointwiseKernel(fn, np, np.ndarray, CPU_KEYS, make(np), fast[kinds])
+        elif declaration.kind == "inplace":
+            kernel = binding.WritingKernel(fn, np, np.ndarray, CPU_KEYS)
+        else:
+            kernel = binding.ArrayKernel(fn, np, np.ndarray, CPU_KEYS)
+        op.register("CPU", kernel)
+    for name, fn in registry.VIEW_KERNELS.items():
+        OPERATORS["aten::" + name].register("CPU", binding.ViewArrayKernel(fn, np, np.ndarray, CPU_KEYS))
+    for name, declaration in DECLARATIONS.items():
+        if declaration.kind == "inplace" and declaration.functional in registry.DIRECT_UFUNCS:
+            make, kinds = registry.DIRECT_UFUNCS[declaration.functional]
+            ufunc = make(np)
+            if not keeps_dtype(ufunc):
+                continue
+            fn = registry.ARRAY_KERNELS[declaration.functional]
+            kernel = binding.InplacePointwiseKernel(fn, np, np.ndarray, CPU_KEYS, ufunc, fast[kinds])
+            OPERATORS["aten::" + name].register("CPU", kernel)
+
+
+def keeps_dtype(ufunc) -> bool:
+    """Return whether a ufunc's result has the dtype of its operands (comparisons' do not)."""
+    types = getattr(ufunc, "types", None)
+    if types is None:
+        return False
+    return any(t in ("d->d", "dd->d", "l->l", "ll->l") for t in types)
+
+

@@ -1,0 +1,89 @@
+"""Registers the shape functions as the kernels of the Meta key."""
+
+from __future__ import annotations
+
+from minitorch.backends import storage_kernels
+from minitorch.backends.array.binding import handle_of
+from minitorch.core.meta_array import MetaArray
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, parse_key
+from minitorch.dispatch.local_state import current
+from minitorch.dispatch.operator import OPERATORS, Kernel
+from minitorch.ops.registry import DECLARATIONS
+from minitorch.ops.shapes.registry import SHAPES
+from minitorch.tensor.base import new_tensor
+from minitorch.tensor.memory import MetaMemory, register_memory
+
+META_KEYS = parse_key("Meta").bits | parse_key("AutogradMeta").bits | AD_INPLACE_OR_VIEW
+_NORMAL_KEYS = AD_INPLACE_OR_VIEW | AUTOGRAD_KEYS
+
+
+def wrap(result):
+    """Return meta tensors around the meta arrays in a result."""
+    if isinstance(result, MetaArray):
+        keys = META_KEYS & ~_NORMAL_KEYS if current().inference_mode else META_KEYS
+        return new_tensor(result, keys)
+    if isinstance(result, tuple):
+        return tuple(wrap(r) for r in result)
+    if isinstance(result, list):
+        return [wrap(r) for r in result]
+    return result
+
+
+class MetaKernel(Kernel):
+    """Runs a shape function; the result is fresh."""
+
+    __slots__ = ()
+
+    def run(self, op, entry, args, kwargs):
+        handles = [handle_of(a) for a in args]
+        return wrap(self.fn(*handles, **{k: handle_of(v) for k, v in (kwargs or {}).items()}))
+
+
+class MetaViewKernel(Kernel):
+    """Runs a shape function whose results are views of the first argument."""
+
+    __slots__ = ()
+
+    def run(self, op, entry, args, kwargs):
+        source = args[0]
+        result = self.fn(*[handle_of(a) for a in args], **{k: handle_of(v) for k, v in (kwargs or {}).items()})
+        return [share(source, r) for r in result] if isinstance(result, list) else share(source, result)
+
+
+def share(source, result):
+    """Return a tensor around a view, sharing the storage of its source."""
+    tensor = new_tensor(result, source.key_set)
+    tensor.storage_cell = source.storage_of()
+    if source.key_set & AD_INPLACE_OR_VIEW:
+        tensor.version_counter = source.counter_of()
+    return tensor
+
+
+class MetaWritingKernel(Kernel):
+    """Checks an in-place operator's arguments with its shape function; there is nothing to write."""
+
+    __slots__ = ()
+
+    def run(self, op, entry, args, kwargs):
+        if self.fn is not None:
+            self.fn(*[handle_of(a) for a in args], **{k: handle_of(v) for k, v in (kwargs or {}).items()})
+        return args[0]
+
+
+def register() -> None:
+    """Register memory and kernels of the Meta backend."""
+    register_memory("Meta", MetaMemory())
+    storage_kernels.register("Meta")
+    for name, fn in SHAPES.items():
+        op = OPERATORS.get("aten::" + name)
+        if op is None:
+            raise LookupError(f"{fn.__module__}: {name} has a shape function and no declaration")
+        if "CompositeImplicitAutograd" in op.kernels or "CompositeExplicitAutograd" in op.kernels:
+            continue
+        declaration = DECLARATIONS[name]
+        if declaration.kind == "inplace":
+            op.register("Meta", MetaWritingKernel(fn))
+        elif "(Tensor(a) self" in declaration.schema or "(Tensor(a -> *) self" in declaration.schema:
+            op.register("Meta", MetaViewKernel(fn))
+        else:
+            op.register("Meta", MetaKernel(fn))

@@ -1,0 +1,1 @@
+"""Values that know nothing of tensors: dtypes, devices, layouts, sizes, meta arrays."""

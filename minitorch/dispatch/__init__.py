@@ -1,0 +1,1 @@
+"""The dispatcher: keys, schemas, operators and their tables, thread-local state, libraries."""

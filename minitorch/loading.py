@@ -1,0 +1,41 @@
+"""Puts the library together: operators, backends, autograd, and the methods of `Tensor`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def load() -> None:
+    """Create the operators, register the CPU and Meta backends and autograd, attach the methods."""
+    from minitorch.ops import assemble
+    from minitorch.tensor.operators import set_finder
+
+    set_finder(assemble.make_public_function)
+    assemble.assemble()
+    from minitorch.tensor.tensor import Tensor
+
+    assemble.attach_methods(Tensor)
+    from minitorch.tensor import indexing
+
+    indexing.bind_operators()
+    from minitorch.ops import backend_select, python_operators
+
+    python_operators.install_python_operators()
+    backend_select.register()
+    from minitorch.backends.cpu.register import register as register_cpu
+    from minitorch.backends.meta.register import register as register_meta
+
+    register_cpu()
+    register_meta()
+    from minitorch.autograd import attach, register
+
+    register.register()
+    attach.attach(Tensor)
+
+
+def public_functions() -> dict[str, Any]:
+    """Return the operators that are functions of the top level, by name."""
+    from minitorch.ops.assemble import function_names, make_public_function
+    from minitorch.ops.registry import FUNCTION
+
+    return {name: make_public_function(name, FUNCTION, None) for name in function_names(None)}

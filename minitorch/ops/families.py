@@ -1,0 +1,33 @@
+"""The operator families, and how a concern's files for them are loaded."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+
+FAMILIES = (
+    "factories",
+    "views",
+    "pointwise",
+    "special_functions",
+    "reductions",
+    "sorting",
+    "indexing",
+    "linalg",
+    "fft",
+    "activation",
+    "normalization",
+    "convolution",
+    "pooling",
+    "attention",
+    "loss",
+    "random",
+)
+
+
+def load_families(package: str) -> None:
+    """Import ``package.<family>`` for every family that the concern has a file for."""
+    for family in FAMILIES:
+        name = f"{package}.{family}"
+        if find_spec(name) is not None:
+            import_module(name)

@@ -1,0 +1,168 @@
+"""``__torch_function__``: how subclasses and modes take over public calls (spec O3, P7)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.dispatch.local_state import current
+from minitorch.ops.function import CallPlan, Function
+from minitorch.tensor.base import TensorBase, count_function_modes, is_plain
+
+
+def _handler(value: Any) -> Any:
+    """Return the class's ``__torch_function__`` if it has one of its own, else None."""
+    cls = type(value)
+    handler = getattr(cls, "__torch_function__", None)
+    if handler is None or is_plain(value):
+        return None
+    if isinstance(value, TensorBase) and getattr(handler, "__func__", handler) is _disabled.__func__:
+        return None
+    return handler
+
+
+class _Holder:
+    @classmethod
+    def disabled(cls, func, types, args=(), kwargs=None):
+        """Stand for `__torch_function__` in classes that do not want it."""
+        return func(*args, **(kwargs or {}))
+
+
+_disabled = _Holder.disabled
+disabled_torch_function_impl = _disabled
+
+
+def overloaded_arguments(args: tuple, kwargs: dict) -> list:
+    """Return the arguments whose classes override calls: each class once, subclasses first."""
+    found: list = []
+    for value in (*args, *kwargs.values()):
+        items = value if isinstance(value, (list, tuple)) else (value,)
+        for item in items:
+            if _handler(item) is None or any(type(item) is type(f) for f in found):
+                continue
+            place = len(found)
+            for i, other in enumerate(found):
+                if issubclass(type(item), type(other)):
+                    place = i
+                    break
+            found.insert(place, item)
+    return found
+
+
+def find_override(function: Function, args: tuple, kwargs: dict) -> CallPlan | None:
+    """Return a plan that asks the arguments' classes, or None when none overrides calls."""
+    if current().function_disabled or not overloaded_arguments(args, kwargs):
+        return None
+    return CallPlan(
+        None, (), (), (), 0, (), None, False,
+        override=lambda a, k: call_handlers(function.public, a, k or {}),
+    )
+
+
+def call_handlers(public: Any, args: tuple, kwargs: dict) -> Any:
+    """Ask each overriding class in turn; the first result that is not NotImplemented counts.
+
+    Raises
+    ------
+    TypeError
+        If all of them decline.
+    """
+    arguments = overloaded_arguments(args, kwargs)
+    types = tuple(type(a) for a in arguments)
+    for argument in arguments:
+        result = _handler(argument)(public, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    name = getattr(public, "__name__", str(public))
+    raise TypeError(
+        f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented: "
+        f"{', '.join(t.__name__ for t in types)}"
+    )
+
+
+def call_function_modes(function: Function, args: tuple, kwargs: dict | None) -> Any:
+    """Run a public call through the innermost ``__torch_function__`` mode of this thread."""
+    state = current()
+    kwargs = kwargs or {}
+    if not state.function_modes or state.function_disabled:
+        return _without_modes(function, args, kwargs)
+    return _ask_mode(function.public, args, kwargs)
+
+
+def _ask_mode(public: Any, args: tuple, kwargs: dict) -> Any:
+    """Call the handler of the innermost mode, which is off meanwhile."""
+    state = current()
+    modes = state.function_modes
+    mode = modes[-1]
+    state.function_modes = modes[:-1]
+    try:
+        types = tuple(type(a) for a in overloaded_arguments(args, kwargs))
+        result = mode.__torch_function__(public, types, args, kwargs)
+    finally:
+        state.function_modes = modes
+    if result is NotImplemented:
+        name = getattr(public, "__name__", str(public))
+        raise TypeError(f"{type(mode).__name__}.__torch_function__ returned NotImplemented for {name}")
+    return result
+
+
+def handle_operator_call(func: Any, args: tuple, kwargs: dict) -> Any:
+    """Let modes and the arguments' classes take over the call of an operator object (spec O3).
+
+    Returns NotImplemented where nothing does.
+    """
+    state = current()
+    if state.function_disabled:
+        return NotImplemented
+    if state.function_modes:
+        return _ask_mode(func, args, kwargs)
+    if not overloaded_arguments(args, kwargs):
+        return NotImplemented
+    return call_handlers(func, args, kwargs)
+
+
+def _without_modes(function: Function, args: tuple, kwargs: dict) -> Any:
+    from minitorch.ops.binder import resolve
+
+    override = find_override(function, args, kwargs)
+    plan = override if override is not None else resolve(function, args, kwargs)
+    return plan.run_with(args, kwargs, None)
+
+
+class DisableTorchFunction:
+    """Scope: subclasses and modes do not take over calls."""
+
+    def __init__(self):
+        self._old = False
+
+    def __enter__(self):
+        state = current()
+        self._old = state.function_disabled
+        state.function_disabled = True
+        count_function_modes(1)  # leaves the fast road, where nobody asks
+        return self
+
+    def __exit__(self, *exc_info):
+        count_function_modes(-1)
+        current().function_disabled = self._old
+
+
+class TorchFunctionMode:
+    """Scope in which every public call of this thread goes to ``__torch_function__`` first.
+
+    Subclass it and define ``__torch_function__(self, func, types, args=(), kwargs=None)``;
+    inside the handler the mode is off.
+    """
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+    def __enter__(self):
+        state = current()
+        state.function_modes = [*(state.function_modes or []), self]
+        count_function_modes(1)
+        return self
+
+    def __exit__(self, *exc_info):
+        count_function_modes(-1)
+        state = current()
+        state.function_modes = state.function_modes[:-1] or None

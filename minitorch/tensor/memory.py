@@ -1,0 +1,116 @@
+"""What the tensor layer asks of a backend's arrays: where their memory is, and other views of it.
+
+Each backend registers one `Memory` for its backend key.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.core.device import device
+from minitorch.core.meta_array import MetaArray
+from minitorch.dispatch.keys import BACKEND_MASK, BACKENDS
+from minitorch.tensor.base import DEVICE_OF_BACKEND, TensorBase
+
+
+class Memory:
+    """How a backend's handles lie in memory.  Offsets and sizes are bytes from the start of the storage."""
+
+    def device_of(self, handle: Any) -> device:
+        """Return the device of a handle."""
+        raise NotImplementedError
+
+    def nbytes(self, root: Any) -> int:
+        """Return the size of the storage that `root` owns."""
+        raise NotImplementedError
+
+    def offset(self, root: Any, handle: Any) -> int:
+        """Return where the first element of `handle` stands."""
+        raise NotImplementedError
+
+    def strided(self, root: Any, shape: tuple, strides: tuple, offset: int, dtype: Any) -> Any:
+        """Return an array over the storage of `root` (strides in bytes; checked by the caller)."""
+        raise NotImplementedError
+
+    def address(self, handle: Any) -> int:
+        """Return the address of the first element; 0 where there is none."""
+        raise NotImplementedError
+
+    def allocate(self, nbytes: int) -> Any:
+        """Return a new array of `nbytes` uninitialised bytes, to be the root of a storage."""
+        raise NotImplementedError
+
+
+class MetaMemory(Memory):
+    """Memory of meta tensors: none, but sizes and offsets are kept."""
+
+    def device_of(self, handle):
+        return device("meta")
+
+    def nbytes(self, root):
+        return root.storage_size
+
+    def offset(self, root, handle):
+        return handle.offset
+
+    def strided(self, root, shape, strides, offset, dtype):
+        return MetaArray(shape, dtype, strides, offset, root.storage_size)
+
+    def address(self, handle):
+        return 0
+
+    def allocate(self, nbytes):
+        return MetaArray((nbytes,), "uint8")
+
+
+_MEMORIES: dict[int, Memory] = {}
+
+
+def register_memory(backend: str, memory: Memory) -> None:
+    """Register the memory of a backend by its name in `keys.BACKENDS`."""
+    index = BACKENDS.index(backend)
+    _MEMORIES[index] = memory
+    DEVICE_OF_BACKEND[index] = memory.device_of
+
+
+def memory_of(tensor: TensorBase) -> Memory:
+    """Return the memory of a tensor's backend."""
+    return _MEMORIES[(tensor.key_set & BACKEND_MASK).bit_length() - 1]
+
+
+def storage_offset(tensor: TensorBase) -> int:
+    """Return where the first element stands in the storage, in elements."""
+    cell = tensor.storage_cell
+    if cell is None:
+        return 0 if not isinstance(tensor.handle, MetaArray) else tensor.handle.offset // tensor.handle.itemsize
+    return memory_of(tensor).offset(cell.root, tensor.handle) // max(tensor.handle.itemsize, 1)
+
+
+def strided_handle(tensor: TensorBase, shape: tuple, strides: tuple, offset: int) -> Any:
+    """Return an array over a tensor's storage; strides and offset in elements.
+
+    Raises
+    ------
+    RuntimeError
+        If it would reach outside the storage.
+    """
+    handle = tensor.handle
+    memory = memory_of(tensor)
+    root = tensor.storage_of().root
+    itemsize = handle.itemsize
+    low = high = offset
+    for n, step in zip(shape, strides, strict=True):
+        if n == 0:
+            low = high = offset
+            break
+        if step < 0:
+            low += (n - 1) * step
+        else:
+            high += (n - 1) * step
+    available = memory.nbytes(root)
+    if low < 0 or ((high + 1) * itemsize > available and 0 not in shape):
+        raise RuntimeError(
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and itemsize {itemsize} "
+            f"requiring a storage size of {(high + 1) * itemsize} are out of bounds for storage of size {available}"
+        )
+    return memory.strided(root, tuple(shape), tuple([s * itemsize for s in strides]), offset * itemsize, handle.dtype)
