@@ -9,7 +9,7 @@ from minitorch.loading import load, public_functions
 load()
 globals().update(public_functions())
 
-from minitorch import autograd
+from minitorch import autograd, random
 from minitorch.autograd.grad_mode import (
     enable_grad,
     inference_mode,
@@ -23,6 +23,23 @@ from minitorch.core.device import device, set_default_device
 from minitorch.core.dtype import *  # noqa: F403
 from minitorch.core.layout import *  # noqa: F403
 from minitorch.core.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
+from minitorch.core.promotion import can_cast, promote_types
 from minitorch.core.size import Size
-from minitorch.tensor.creation import as_tensor, asarray, from_numpy, frombuffer, tensor
+from minitorch.random import (
+    Generator,
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
+from minitorch.tensor.creation import (
+    as_tensor,
+    asarray,
+    from_dlpack,
+    from_numpy,
+    frombuffer,
+    tensor,
+)
+from minitorch.tensor.printing import set_printoptions
 from minitorch.tensor.tensor import Tensor

@@ -26,7 +26,7 @@ from minitorch.dispatch.keys import (
 )
 from minitorch.dispatch.local_state import LocalState, current
 from minitorch.dispatch.operator import Entry, Kernel, Operator
-from minitorch.tensor.base import TensorBase, VersionCounter, ViewInfo
+from minitorch.tensor.base import TensorBase, VersionCounter, ViewInfo, make_view_info
 
 COMPILED = not __file__.endswith(".py")
 
@@ -420,7 +420,7 @@ class AutogradKernel(Kernel):
                 needs.append(self.add_edge(value, targets, numbers, metas))
                 if lengths is not None:
                     lengths.append(-1)
-        node = GradNode()
+        node: GradNode = GradNode()
         node.sequence = next_sequence()
         node.targets = tuple(targets)
         node.numbers = tuple(numbers)
@@ -711,7 +711,7 @@ class ViewBookkeeping(Kernel):
             creation = parent.creation
         if isinstance(result, TensorBase):
             tensor: TensorBase = result
-            info = ViewInfo(base, parent, op, args[1:], kwargs, -1, creation)
+            info = make_view_info(base, parent, op, args[1:], kwargs, -1, creation)
             counter: VersionCounter = tensor.version_counter
             info.attr_version = counter.version
             tensor.view_info = info
@@ -722,7 +722,7 @@ class ViewBookkeeping(Kernel):
                 creation = 4
             for index, item in enumerate(result):
                 output: TensorBase = item
-                info = ViewInfo(base, parent, op, args[1:], kwargs, index, creation)
+                info = make_view_info(base, parent, op, args[1:], kwargs, index, creation)
                 output_counter: VersionCounter = output.version_counter
                 info.attr_version = output_counter.version
                 output.view_info = info

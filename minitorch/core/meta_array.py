@@ -17,6 +17,9 @@ def contiguous_strides(shape, itemsize: int) -> tuple:
 
 def is_contiguous(array) -> bool:
     """Return whether `array` is row-major without gaps."""
+    flags = getattr(array, "flags", None)
+    if flags is not None:
+        return flags.c_contiguous
     step = array.dtype.itemsize
     if 0 in array.shape:
         return True

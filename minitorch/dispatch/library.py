@@ -499,6 +499,11 @@ def _kept_library(ns: str, kind: str) -> Library:
     return lib
 
 
+def library_for(op: OpOverload, lib: Library | None) -> Library:
+    """Return `lib`, or where there is none a new library that lives forever."""
+    return _kept_library(op.namespace, "IMPL") if lib is None else lib
+
+
 def split_qualname(qualname: str) -> tuple[str, str]:
     """Return namespace and name of ``"ns::name"``.
 

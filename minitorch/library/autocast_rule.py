@@ -27,9 +27,7 @@ def autocast_key(device_type: str) -> DispatchKey:
     return key
 
 
-def add_autocast_rule(
-    lib: Library, op: OpOverload, device_type: str, cast_inputs: dtype
-) -> None:
+def add_autocast_rule(lib: Library, op: OpOverload, device_type: str, cast_inputs: dtype) -> None:
     """Register, in `lib`, the autocast kernel of `op` for one device type.
 
     It casts the floating tensors of that device, lists included, to `cast_inputs`, except

@@ -10,7 +10,6 @@ Note [What a custom operator consists of]
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 from minitorch.core.device import device, dispatch_key_name
 from minitorch.dispatch.key_set import DispatchKeySet, after_ADInplaceOrView
 from minitorch.dispatch.library import Library, split_qualname
-from minitorch.dispatch.namespace import OpOverload, overload_of
+from minitorch.dispatch.namespace import OpOverload, OpOverloadPacket, overload_of
 from minitorch.dispatch.schema import Schema
 from minitorch.dispatch.schema_matching import with_defaults
 from minitorch.dispatch.schema_parser import parse_schema
@@ -86,6 +85,8 @@ def custom_op(
         parsed = parse_schema(f"{namespace}::{base}{text}")
         if schema is not None:
             _check_mutated(parsed, schema, mutates_args)
+        if device_types is not None and not _has_tensors(parsed):
+            _device_position(parsed)  # before anything is defined
         definition = CustomOpDef(parsed, function, as_tags(tags or ()))
         definition.register_kernel(device_types)(function)
         return definition
@@ -132,17 +133,13 @@ class CustomOpDef:
         if replaced is not None:
             replaced._lib._destroy()
         self._lib = Library(self._namespace, "FRAGMENT")
-        self._lib.define(
-            str(schema).partition("::")[2], tags=(Tag.pt2_compliant_tag, *tags)
-        )
+        self._lib.define(str(schema).partition("::")[2], tags=(Tag.pt2_compliant_tag, *tags))
         _DEFINED[self._qualname] = self
         self._autograd_rule = AutogradRule(self._opoverload)
         self._lib.impl(self._name, self._autograd_rule, "Autograd", with_keyset=True)
         self._lib._register_fake(self._name, self._run_fake)
         if schema.is_mutable or schema.is_view:
-            self._lib.impl(
-                self._name, self._count_changes, "ADInplaceOrView", with_keyset=True
-            )
+            self._lib.impl(self._name, self._count_changes, "ADInplaceOrView", with_keyset=True)
 
     @property
     def _opoverload(self) -> OpOverload:
@@ -163,8 +160,10 @@ class CustomOpDef:
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
             names: Sequence[str | None]
-            names = (device_types,) if isinstance(device_types, str) or device_types is None else (
-                tuple(device_types)
+            names = (
+                (device_types,)
+                if isinstance(device_types, str) or device_types is None
+                else (tuple(device_types))
             )
             for name in names:
                 known = name in self._backend_fns
@@ -229,19 +228,7 @@ class CustomOpDef:
 
     def _route_by_device(self) -> None:
         """Let the argument `device` choose the kernel, as there are no tensors to choose it."""
-        position = next(
-            (
-                index
-                for index, argument in enumerate(self._schema.arguments)
-                if argument.name == "device" and argument.type.text == "Device"
-            ),
-            None,
-        )
-        if position is None:
-            raise ValueError(
-                "Functions without tensor inputs are required to have a `device: torch.device` "
-                f"argument, which {self._schema} has not"
-            )
+        position = _device_position(self._schema)
         if self._opoverload.has_kernel_for_dispatch_key("BackendSelect"):
             return
 
@@ -311,7 +298,7 @@ class CustomOpDef:
     def register_torch_dispatch(
         self, torch_dispatch_class: type, fn: Callable[..., Any] | None = None, /
     ) -> Any:
-        """Register what runs instead of a class's own ``__torch_dispatch__``; replaces an earlier."""
+        """Register what runs instead of a class's own ``__torch_dispatch__``; the newest counts."""
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
             self._lib._register_torch_dispatch_rule(
@@ -320,6 +307,17 @@ class CustomOpDef:
             return function
 
         return register if fn is None else register(fn)
+
+
+def _device_position(schema: Schema) -> int:
+    """Return the index of the argument ``Device device``; raise ValueError if there is none."""
+    for index, argument in enumerate(schema.arguments):
+        if argument.name == "device" and argument.type.text == "Device":
+            return index
+    raise ValueError(
+        "Functions without tensor inputs are required to have a `device: torch.device` argument, "
+        f"which {schema} has not"
+    )
 
 
 def _refuse_keyword_only_tensors(schema: Schema) -> None:
@@ -350,10 +348,11 @@ def _memory_identity(tensor: TensorBase) -> int:
 
 
 def definition_of(op: Any) -> CustomOpDef | None:
-    """Return the custom operator that `op` (a definition, overload or name) is, or None."""
+    """Return the custom operator that `op` (definition, overload, packet, name) is, or None."""
     if isinstance(op, CustomOpDef):
         return op
-    name = op.qualname if isinstance(op, OpOverload) else str(op)
+    if isinstance(op, OpOverloadPacket):
+        name = op._qualified_op_name
+    else:
+        name = op.qualname if isinstance(op, OpOverload) else str(op)
     return _DEFINED.get(name.removesuffix(".default"))
-
-

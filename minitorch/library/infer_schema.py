@@ -36,7 +36,7 @@ _SUPPORTED_TEXT = (
 )
 
 
-class _Unsupported(Exception):
+class _UnsupportedError(Exception):
     """An annotation that no schema type stands for."""
 
 
@@ -95,7 +95,7 @@ def infer_schema(
             raise fail(f"Parameter {name} must have a type annotation.")
         try:
             type_text = _parameter_type(parameter.annotation)
-        except _Unsupported as error:
+        except _UnsupportedError as error:
             raise fail(f"Parameter {name} has {error}.") from None
         if mutated is None:
             writes = type_text.startswith("Tensor")
@@ -112,14 +112,14 @@ def infer_schema(
         if parameter.default is not parameter.empty:
             try:
                 piece += f"={_default_text(parameter.default)}"
-            except _Unsupported as error:
+            except _UnsupportedError as error:
                 raise fail(f"Parameter {name} has {error}.") from None
         pieces.append(piece)
     if signature.return_annotation is signature.empty:
         raise fail("No return type annotation was provided. Please add one.")
     try:
         returns = _return_types(signature.return_annotation)
-    except _Unsupported as error:
+    except _UnsupportedError as error:
         raise fail(f"Return has {error}.") from None
     return f"{op_name or ''}({', '.join(pieces)}) -> {returns}"
 
@@ -136,9 +136,9 @@ def _mutated_names(mutates_args: str | Iterable[str]) -> set[str] | None:
     return set(mutates_args)
 
 
-def _unsupported(annotation: Any) -> _Unsupported:
+def _refusal(annotation: Any) -> _UnsupportedError:
     text = getattr(annotation, "__name__", None) if isinstance(annotation, type) else None
-    return _Unsupported(
+    return _UnsupportedError(
         f"unsupported type {text or annotation}. The supported types are: {_SUPPORTED_TEXT}"
     )
 
@@ -156,34 +156,34 @@ def _parameter_type(annotation: Any) -> str:
             return "Scalar"
         rest = members - {types.NoneType}
         if len(rest) == len(members):
-            raise _unsupported(annotation)
+            raise _refusal(annotation)
         inner = "Scalar" if rest == _NUMBER else None
         if inner is None and len(rest) == 1:
             inner = _parameter_type(next(iter(rest)))
         if inner not in _OPTIONAL_BASES and inner not in _OPTIONAL_LISTS:
-            raise _unsupported(annotation)
+            raise _refusal(annotation)
         return f"{inner}?"
     origin = typing.get_origin(annotation)
     if origin in (list, collections.abc.Sequence):
         element = _parameter_type(typing.get_args(annotation)[0])
         if element not in _LIST_ELEMENTS:
-            raise _unsupported(annotation)
+            raise _refusal(annotation)
         return f"{element}[]"
     if origin is tuple or annotation is tuple:
-        raise _Unsupported(
+        raise _UnsupportedError(
             f"unsupported type {annotation}: tuples cannot be arguments; use a list, "
             "such as list[int]"
         )
     try:
         return _BASES[annotation]
     except (KeyError, TypeError):
-        raise _unsupported(annotation) from None
+        raise _refusal(annotation) from None
 
 
 def _return_type(annotation: Any) -> str:
     text = _parameter_type(annotation)
     if text not in _RETURNS:
-        raise _unsupported(annotation)
+        raise _refusal(annotation)
     return text
 
 
@@ -194,7 +194,7 @@ def _return_types(annotation: Any) -> str:
         return _return_type(annotation)
     members = typing.get_args(annotation)
     if Ellipsis in members:
-        raise _unsupported(annotation)
+        raise _refusal(annotation)
     texts = [_return_type(member) for member in members]
     # One element in a tuple is a tuple still: ((Tensor)), not (Tensor).
     return f"(({texts[0]}))" if len(texts) == 1 else f"({', '.join(texts)})"
@@ -211,4 +211,6 @@ def _default_text(value: Any) -> str:
         return value.name
     if isinstance(value, device):
         return f'"{value}"'
-    raise _Unsupported(f"an unsupported default value {value!r} of type {type(value).__name__}")
+    raise _UnsupportedError(
+        f"an unsupported default value {value!r} of type {type(value).__name__}"
+    )

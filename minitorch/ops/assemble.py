@@ -143,7 +143,7 @@ def method_names() -> list[str]:
 def attach_methods(cls: type) -> None:
     """Give a class the methods of all operators, except those it defines itself."""
     for name in method_names():
-        if name not in cls.__dict__:
+        if name not in cls.__dict__ and name != "item":  # TensorBase has a shortcut
             setattr(cls, name, make_public_method(name))
 
 

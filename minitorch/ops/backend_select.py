@@ -27,21 +27,52 @@ def bits_of(device: Any) -> int:
 class BackendSelectKernel(Kernel):
     """Redispatches to the backend of the ``device`` argument, or of the default device."""
 
-    __slots__ = ()
+    __slots__ = ("cpu_bits",)
 
-    def run(self, op: Any, entry: Any, args: tuple, kwargs: dict | None) -> Any:
-        device = kwargs.get("device") if kwargs else None
+    def __init__(self, cpu_bits):
+        Kernel.__init__(self, None)
+        self.cpu_bits = cpu_bits
+
+    def run(self, op, entry, args, kwargs):
+        device = kwargs.get("device") if kwargs is not None else None
         if device is None:
             device = default_device()
-            if device.type != "cpu":
-                kwargs = {**(kwargs or {}), "device": device}
+            if device.type == "cpu":
+                return op.redispatch_boxed(self.cpu_bits, args, kwargs)
+            kwargs = {**(kwargs or {}), "device": device}
+        return op.redispatch_boxed(bits_of(device), args, kwargs)
+
+
+class LikeSelectKernel(Kernel):
+    """Redispatches ``*_like`` to the backend of the ``device`` argument, else to the tensor's."""
+
+    __slots__ = ("below",)
+
+    def __init__(self, below):
+        Kernel.__init__(self, None)
+        self.below = below
+
+    def run(self, op, entry, args, kwargs):
+        device = kwargs.get("device") if kwargs is not None else None
+        if device is None:
+            entry = op.entry_below(entry, self.below)
+            return entry.kernel.run(op, entry, args, kwargs)
         return op.redispatch_boxed(bits_of(device), args, kwargs)
 
 
 def register() -> None:
-    """Register the kernel for every operator that has a ``device`` argument and no tensor arguments."""
+    """Register the kernels.
+
+    An operator with a ``device`` argument gets one if it has no tensor arguments, or is named
+    ``*_like`` and reads nothing of its tensor but the geometry.
+    """
+    below = ~parse_key("BackendSelect").bits
     for name, declaration in DECLARATIONS.items():
         schema = declaration.schema
         head = schema[: schema.rindex("->")]
-        if "Device? device" in head and "Tensor" not in head:
-            OPERATORS["aten::" + name].register("BackendSelect", BackendSelectKernel(None))
+        if "Device? device" not in head:
+            continue
+        if "Tensor" not in head:
+            OPERATORS["aten::" + name].register("BackendSelect", BackendSelectKernel(parse_key("CPU").bits))
+        elif name.partition(".")[0].endswith("_like") and head.count("Tensor") == 1:
+            OPERATORS["aten::" + name].register("BackendSelect", LikeSelectKernel(below))

@@ -20,7 +20,7 @@ from minitorch.core.generator import Generator
 from minitorch.core.layout import layout
 from minitorch.core.memory_format import memory_format
 from minitorch.dispatch.schema import Argument, Type
-from minitorch.ops.function import CallPlan, Function, Mismatch, set_binder
+from minitorch.ops.function import CallPlan, Function, Mismatch, int_list, one_int, set_binder
 from minitorch.tensor.base import TensorBase, is_plain
 
 _ALIASES = {"input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "x1": "self", "x2": "other"}
@@ -74,24 +74,6 @@ def _float_of_tensor(value):
     if value.ndim != 0 or value.requires_grad:
         raise Mismatch
     return float(value.item())
-
-
-def _int_list(value):
-    result = []
-    for item in value:
-        if type(item) is int:
-            result.append(item)
-        elif isinstance(item, TensorBase):
-            result.append(_int_of_tensor(item))
-        elif isinstance(item, bool):
-            raise Mismatch
-        else:
-            result.append(_int(item))
-    return result
-
-
-def _one_int(value):
-    return [_int(value)]
 
 
 def _float_list(value):
@@ -219,16 +201,16 @@ def _list_converter(kind: Type, base: str, value: Any, alone: bool) -> Any:
     if base in ("int", "SymInt"):
         if is_sequence:
             try:
-                _int_list(value)
+                int_list(value)
             except Mismatch:
                 return _UNFIT
-            return _int_list
+            return int_list
         if hasattr(value, "__index__") and not isinstance(value, (bool, TensorBase)):
             if kind.size is not None:
                 return _repeat(kind.size)
-            return _one_int if alone else _UNFIT
+            return one_int if alone else _UNFIT
         if isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "iu":
-            return _int_list
+            return int_list
         return _UNFIT
     if base == "float":
         if is_sequence:
@@ -303,9 +285,9 @@ def bind(function: Function, op, args: tuple, kwargs: dict, relaxed: bool):
                 return f"got multiple values for argument '{argument.name}'"
             if packed == place:
                 source: Any = (place, count)
-                how: Any = _int_list
+                how: Any = int_list
                 try:
-                    _int_list(args[place:])
+                    int_list(args[place:])
                 except Mismatch:
                     return f"argument '{argument.name}' must be {shown(argument.type)}, not {shown_value(args[place:])}"
             else:

@@ -30,3 +30,6 @@ cdef class Function:
     cpdef object invoke1(self, object a)
 
 cdef bint is_default(object value, object default)
+
+cpdef list int_list(object value)
+cpdef list one_int(object value)

@@ -28,6 +28,38 @@ _resolve = None
 _call_modes = None
 
 
+def int_list(value):
+    """Return a sequence of integers as a list of int.
+
+    Raises
+    ------
+    Mismatch
+        If an element is no integer.
+    """
+    result = []
+    for item in value:
+        if type(item) is int:
+            result.append(item)
+        else:
+            result.append(_one_integer(item))
+    return result
+
+
+def _one_integer(item):
+    if not isinstance(item, bool):
+        if hasattr(item, "handle"):
+            if item.ndim == 0 and item.handle.dtype.kind in "iu":
+                return int(item.item())
+        elif hasattr(item, "__index__"):
+            return item.__index__()
+    raise Mismatch
+
+
+def one_int(value):
+    """Return a single integer as a list of one."""
+    return [value if type(value) is int else _one_integer(value)]
+
+
 class CallPlan:
     """How a call with given argument types becomes an operator call (Note [Call plans]).
 
@@ -106,7 +138,12 @@ class CallPlan:
                     value = source[0] if len(source) == 1 else args[source[0] : source[1]]
                 converter = self.converters[i]
                 if converter is not None:
-                    value = converter(value)
+                    if converter is int_list:
+                        value = int_list(value)
+                    elif converter is one_int:
+                        value = one_int(value)
+                    else:
+                        value = converter(value)
                 built.append(value)
             values = tuple(built)
         count = len(values)

@@ -8,6 +8,7 @@ import numpy as np
 
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
+from minitorch.ops.assemble import make_public_method
 from minitorch.ops.overriding import DisableTorchFunction, call_handlers, overloaded_arguments
 from minitorch.tensor import indexing
 from minitorch.tensor.base import TensorBase, install_operators
@@ -89,10 +90,10 @@ def install_python_operators() -> None:
     """Attach the operators of Python that `TensorBase` does not define itself."""
     direct = {
         "add": "add.Tensor", "sub": "sub.Tensor", "mul": "mul.Tensor", "div": "div.Tensor", "neg": "neg", "lt": "lt.Tensor",
-        "le": "le.Tensor", "gt": "gt.Tensor", "ge": "ge.Tensor", "eq": "eq.Tensor", "ne": "ne.Tensor",
+        "matmul": "matmul", "le": "le.Tensor", "gt": "gt.Tensor", "ge": "ge.Tensor", "eq": "eq.Tensor", "ne": "ne.Tensor",
     }
     operators = {name: OPERATORS["aten::" + op] for name, op in direct.items()}
-    install_operators(operators, slow_binary, _getitem)
+    install_operators(operators, slow_binary, _getitem, make_public_method("item"))
     for name in _BINARY:
         _functions[name] = getattr(F, name)
     for dunder, name in (

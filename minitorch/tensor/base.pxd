@@ -1,18 +1,23 @@
+cimport cython
+from minitorch.dispatch.local_state cimport LocalState, current
 from minitorch.dispatch.operator cimport KeyedObject, Operator
 
 cdef extern from *:
     """
-    static CYTHON_INLINE PyObject* minitorch_new_object(PyObject* cls) {
+    /* Make an instance of cls without its Python-level __new__: as base would. */
+    static CYTHON_INLINE PyObject* minitorch_new_object(PyObject* base, PyObject* cls) {
         static PyObject* empty = NULL;
         if (empty == NULL) { empty = PyTuple_New(0); if (empty == NULL) return NULL; }
-        return ((PyTypeObject*)cls)->tp_new((PyTypeObject*)cls, empty, NULL);
+        return ((PyTypeObject*)base)->tp_new((PyTypeObject*)cls, empty, NULL);
     }
     """
-    object minitorch_new_object(object cls)
+    object minitorch_new_object(object base, object cls)
 
 cdef bint COMPILED
 cdef unsigned long long _AD_INPLACE_OR_VIEW
 cdef unsigned long long _NORMAL_KEYS
+cdef unsigned long long _PLAIN_CPU_KEYS
+cdef unsigned long long _DEFAULT_INCLUDED
 cdef dict _ops
 
 cdef class VersionCounter:
@@ -56,3 +61,5 @@ cpdef int modes_active()
 cdef int function_mode_count
 cdef object _binary(str name, object a, object b)
 cdef object _compare(str name, object a, object b)
+cpdef ViewInfo make_view_info(TensorBase base, ViewInfo parent, object op, tuple args, dict kwargs, int output, int creation)
+cpdef Storage make_storage(object root)

@@ -21,7 +21,14 @@ from __future__ import annotations
 from minitorch.core.dtype import from_numpy_dtype
 from minitorch.core.layout import strided
 from minitorch.core.size import Size
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, BACKEND_MASK
+from minitorch.dispatch.keys import (
+    AD_INPLACE_OR_VIEW,
+    AUTOGRAD_KEYS,
+    BACKEND_MASK,
+    DEFAULT_INCLUDED,
+    DispatchKey,
+)
+from minitorch.dispatch.local_state import LocalState, current
 from minitorch.dispatch.operator import KeyedObject, Operator
 
 COMPILED = not __file__.endswith(".py")
@@ -31,6 +38,15 @@ PARAMETER_CLASS = None  # nn.Parameter
 # C integers when compiled.
 _AD_INPLACE_OR_VIEW = AD_INPLACE_OR_VIEW
 _NORMAL_KEYS = AD_INPLACE_OR_VIEW | AUTOGRAD_KEYS
+
+# The key set of an ordinary CPU tensor; the ambient set of a thread where nothing is special.
+_PLAIN_CPU_KEYS = (
+    DispatchKey.by_name["CPU"].bits
+    | DispatchKey.by_name["AutogradCPU"].bits
+    | DispatchKey.by_name["AutocastCPU"].bits
+    | AD_INPLACE_OR_VIEW
+)
+_DEFAULT_INCLUDED = DEFAULT_INCLUDED
 
 # What `ViewInfo.creation` says of the circumstances a view was made in (spec A8).
 VIEW_DEFAULT = 0
@@ -46,6 +62,7 @@ DEVICE_OF_BACKEND: dict = {}
 _ops: dict = {}
 _slow_binary = None
 _getitem = None
+_item = None
 # How many __torch_function__ modes are active, in all threads together.
 function_mode_count = 0
 
@@ -64,9 +81,13 @@ class Storage(VersionCounter):
 
     __slots__ = ("root",)
 
-    def __init__(self, root):
-        self.version = 0
-        self.root = root
+
+def make_storage(root):
+    """Return the storage that `root` owns."""
+    cell: Storage = Storage.__new__(Storage)
+    cell.version = 0
+    cell.root = root
+    return cell
 
 
 class ViewInfo:
@@ -90,22 +111,26 @@ class ViewInfo:
 
     __slots__ = ("args", "attr_version", "base", "creation", "kwargs", "op", "output", "parent")
 
-    def __init__(self, base, parent, op, args, kwargs, output, creation):
-        self.base = base
-        self.parent = parent
-        self.op = op
-        self.args = args
-        self.kwargs = kwargs
-        self.output = output
-        self.creation = creation
-        self.attr_version = 0
-
     def replay(self, base):
         """Return the same view of another base of equal geometry."""
         if self.parent is not None:
             base = self.parent.replay(base)
         result = self.op.call((base, *self.args), self.kwargs)
         return result if self.output < 0 else result[self.output]
+
+
+def make_view_info(base, parent, op, args, kwargs, output, creation):
+    """Return a `ViewInfo`, made without a call of ``__init__``: one is made for every view."""
+    info: ViewInfo = ViewInfo.__new__(ViewInfo)
+    info.base = base
+    info.parent = parent
+    info.op = op
+    info.args = args
+    info.kwargs = kwargs
+    info.output = output
+    info.creation = creation
+    info.attr_version = 0
+    return info
 
 
 class TensorBase(KeyedObject):
@@ -131,7 +156,7 @@ class TensorBase(KeyedObject):
         """Return the storage, made now if there is none yet."""
         cell = self.storage_cell
         if cell is None:
-            cell = Storage(self.handle)
+            cell = make_storage(self.handle)
             self.storage_cell = cell
         return cell
 
@@ -234,6 +259,29 @@ class TensorBase(KeyedObject):
     def is_inference(self):
         """Return whether it was made in inference mode."""
         return not self.key_set & _NORMAL_KEYS
+
+    def item(self):
+        """Return the only element as a Python number.
+
+        Raises
+        ------
+        RuntimeError
+            If it has several elements, or none.
+        """
+        # Note [Shortcut of item]: with an ordinary CPU tensor, and nothing special about the thread,
+        # no kernel but the last one would do anything.
+        state: LocalState = current()
+        if (
+            self.key_set == _PLAIN_CPU_KEYS
+            and state.included == _DEFAULT_INCLUDED
+            and type(self) is TENSOR_CLASS
+            and not function_mode_count
+            and not state.trace
+        ):
+            handle = self.handle
+            if handle.size == 1 and handle.dtype.kind in "fiub":
+                return handle.item()
+        return _item(self)
 
     def __len__(self):
         handle = self.handle
@@ -339,11 +387,11 @@ def _compare(name, a, b):
 def new_tensor(handle, key_set):
     """Return a plain tensor around a handle: no history, no checks."""
     if COMPILED:
-        result: TensorBase = minitorch_new_object(TENSOR_CLASS)  # noqa: F821 (declared in the .pxd)
+        result: TensorBase = minitorch_new_object(TensorBase, TENSOR_CLASS)  # noqa: F821 (declared in the .pxd)
         result.handle = handle
         result.key_set = key_set
         return result
-    tensor = TENSOR_CLASS.__new__(TENSOR_CLASS)
+    tensor = object.__new__(TENSOR_CLASS)
     tensor.handle = handle
     tensor.key_set = key_set
     return tensor
@@ -364,7 +412,7 @@ def set_classes(tensor_class=None, parameter_class=None):
         PARAMETER_CLASS = parameter_class
 
 
-def install_operators(operators, slow_binary, getitem):
+def install_operators(operators, slow_binary, getitem, item):
     """Give the Python operators what they call.
 
     Parameters
@@ -375,8 +423,11 @@ def install_operators(operators, slow_binary, getitem):
         ``(name, a, b)`` for operands that are no plain tensors or numbers.
     getitem : callable
         ``(tensor, index)``
+    item : callable
+        The method ``item`` for tensors that are not ordinary.
     """
-    global _slow_binary, _getitem
+    global _slow_binary, _getitem, _item
+    _item = item
     _ops.update(operators)
     _slow_binary = slow_binary
     _getitem = getitem

@@ -10,6 +10,7 @@ from minitorch.dispatch.operator import OPERATORS, Operator
 from minitorch.tensor.base import TensorBase, is_plain
 from minitorch.tensor.operators import F
 
+_EVERYTHING = slice(None)
 _select: Operator
 _slice: Operator
 _unsqueeze: Operator
@@ -154,7 +155,8 @@ def apply_basic(tensor: TensorBase, index: tuple) -> tuple[Any, list[int], list[
     """Apply ints, slices, None and ``...`` as views; return the view and the tensor indices left, by dimension."""
     used = 0
     for item in index:
-        used += consumed(item)
+        kind = type(item)
+        used += 1 if kind is slice or kind is int else consumed(item)
     ndim = tensor.handle.ndim
     if used > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
@@ -168,7 +170,7 @@ def apply_basic(tensor: TensorBase, index: tuple) -> tuple[Any, list[int], list[
         if kind is int:
             result = _select.call((result, dim, item), None)
         elif kind is slice:
-            if item.start is not None or item.stop is not None or item.step is not None:
+            if item != _EVERYTHING:
                 result = apply_slice(result, dim, item)
             dim += 1
         elif item is Ellipsis:

@@ -101,13 +101,6 @@ derivative(
     result="elementwise",
 )
 derivative(
-    "floor_divide",
-    self=zeros,
-    other=zeros,
-    result="elementwise",
-)
-derivative("floor_divide.Scalar", self=zeros, result="elementwise")
-derivative(
     "remainder.Tensor",
     self=lambda grad: grad,
     other=lambda grad, self, other: grad * -F.div(self, other, rounding_mode="floor"),
@@ -464,8 +457,7 @@ derivative(
     self=lambda grad, self: masked(grad, F.isfinite(self)),
     result="elementwise",
 )
-derivative("heaviside", self=zeros, values=lambda grad, self: masked(grad, self == 0))
-derivative("nextafter")
+derivative("nextafter", self=lambda grad: grad, other=zeros, result="elementwise")
 
 
 # ---------------------------------------------------------------- three operands

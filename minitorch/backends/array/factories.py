@@ -38,7 +38,8 @@ def like(xp, make, array, dtype, memory_format):
     """Return a new array of the shape of `array`; by default in its order of dimensions."""
     np_dtype = array.dtype if dtype is None else dtype.np
     if memory_format is None or memory_format is preserve_format:
-        if array.flags.c_contiguous:
+        flags = getattr(array, "flags", None)  # a handle of another device may have none
+        if flags is not None and flags.c_contiguous:
             return make(array.shape, np_dtype)
         itemsize = np_dtype.itemsize
         strides = preserved_strides(array.shape, array.strides, array.itemsize, itemsize)

@@ -88,7 +88,7 @@ def randint_low_kernel(
     xp, low, high, size, *, generator=None, dtype=None, layout=None, device=None, pin_memory=None
 ):
     np_dtype = _integer_np(xp, dtype)
-    integer_bounds(np_dtype, low, high)
+    low, high = integer_bounds(np_dtype, low, high)
     if size and min(size) < 0:
         raise ValueError("negative size")
     return source(xp, generator).integers(size, np_dtype, low, high)

@@ -57,7 +57,8 @@ second_names(
 def positive_composite(self):
     if self.dtype.category == 0:
         raise RuntimeError(
-            "positive(): The `+` operator, on a bool tensor is not supported; convert it with .to(dtype)"
+            "positive(): The `+` operator, on a bool tensor is not supported; convert it with "
+            ".to(dtype)"
         )
     return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minitorch.core.memory_format import contiguous_format, preserve_format
+from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_implicit
 from minitorch.ops.shapes.common import is_contiguous, normalize_dim
@@ -10,14 +11,19 @@ from minitorch.ops.shapes.geometry import infer_size, view_strides
 from minitorch.ops.shapes.views import copy_strides
 
 
+# Called directly: arguments are right already, and these are on the way of everyday code.
+VIEW = OPERATORS["aten::view"]
+TO_COPY = OPERATORS["aten::_to_copy"]
+
+
 @composite_implicit("reshape")
 def reshape_composite(self, shape):
     handle = self.handle
     if is_contiguous(handle):
-        return F.view(self, shape)
+        return VIEW.call((self, shape), None)
     size = infer_size(shape, handle.size)
     if view_strides(handle.shape, handle.strides, size, handle.itemsize) is not None:
-        return F.view(self, size)
+        return VIEW.call((self, list(size)), None)
     return F._unsafe_view(F.clone(self, memory_format=contiguous_format), size)
 
 
@@ -276,9 +282,18 @@ def _to(self, dtype, device, non_blocking, copy, memory_format, layout=None):
             or tuple(self.handle.strides) == copy_strides(self.handle, memory_format)
         ):
             return self
-    return F._to_copy(
-        self, dtype=dtype, layout=layout, device=device, non_blocking=non_blocking, memory_format=memory_format
-    )
+    keywords = {}
+    if dtype is not None:
+        keywords["dtype"] = dtype
+    if device is not None:
+        keywords["device"] = device
+    if layout is not None:
+        keywords["layout"] = layout
+    if non_blocking:
+        keywords["non_blocking"] = True
+    if memory_format is not None:
+        keywords["memory_format"] = memory_format
+    return TO_COPY.call((self,), keywords)
 
 
 @composite_implicit("to.dtype")

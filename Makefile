@@ -1,0 +1,46 @@
+# make demo    trains the digits CNN and draws its curves into demo/
+# make test    runs the tests
+# make bench   compares speed with NumPy and torch (installs torch)
+# Each makes its own environment in .venv and installs what it needs.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(shell sed -n 's/^    "\(minitorch\.[a-z_.]*\)",$$/\1/p' minitorch/compiled.py | tr . / | sed 's/$$/.py/')
+PXD := $(wildcard $(SOURCES:.py=.pxd))
+
+.PHONY: demo test bench clean
+
+demo: $(VENV)/.demo
+	$(BIN)/python examples/digits.py --out demo
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/report.py --out benchmarks/results
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.core: pyproject.toml setup.py minitorch/compiled.py $(SOURCES) $(PXD) | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@$(BIN)/python -c "import minitorch; print('core compiled:', minitorch.core_is_compiled())"
+	touch $@
+
+$(VENV)/.demo: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet "scikit-learn>=1.4" "matplotlib>=3.8" "tqdm>=4.66"
+	touch $@
+
+$(VENV)/.test: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet "pytest>=8" "scikit-learn>=1.4" "tqdm>=4.66"
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet torch==2.13.0 "matplotlib>=3.8"
+	touch $@
+
+clean:
+	rm -rf $(VENV) build demo *.egg-info
+	find minitorch -name '*.so' -delete

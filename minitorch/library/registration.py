@@ -1,0 +1,99 @@
+"""Rules for operators however they were made: custom ones, and those of raw libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from minitorch.core.dtype import dtype
+from minitorch.dispatch.library import Library, library_for
+from minitorch.dispatch.library import register_kernel as register_raw_kernel
+from minitorch.dispatch.namespace import OpOverload, OpOverloadPacket, overload_of
+from minitorch.library.autocast_rule import add_autocast_rule
+from minitorch.library.autograd_rule import AutogradRule, check_differentiable
+from minitorch.library.custom_op import CustomOpDef, definition_of
+
+Op = str | OpOverload | OpOverloadPacket | CustomOpDef
+
+
+def register_kernel(
+    op: Op,
+    device_types: str | Sequence[str] | None,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+) -> Any:
+    """Register `func` for device types, all of them with None; as a decorator without `func`.
+
+    Of a custom operator it becomes the kernel for those devices, checked as its first one.
+    """
+    definition = definition_of(op)
+    if definition is not None:
+        return definition.register_kernel(device_types, func)
+    return register_raw_kernel(op, device_types, func, lib=lib)
+
+
+def register_autograd(
+    op: Op,
+    backward: Callable[..., Any],
+    /,
+    *,
+    setup_context: Callable[..., Any] | None = None,
+    lib: Library | None = None,
+) -> None:
+    """Register the autograd formula of an operator.
+
+    Parameters
+    ----------
+    backward : callable
+        ``backward(ctx, *grads)`` gets one gradient per output and returns one per argument
+        of the call, None where there is none; further Nones are tolerated.
+    setup_context : callable, optional
+        ``setup_context(ctx, inputs, output)`` saves what `backward` needs.  `inputs` are
+        the arguments with their defaults.  For operators with keyword-only arguments,
+        ``setup_context(ctx, inputs, keyword_only_inputs, output)``.
+    lib : Library, optional
+        What the formula lives as long as; forever if there is none.
+
+    Raises
+    ------
+    RuntimeError
+        If the operator writes arguments or returns views.
+    NotImplementedError
+        If a tensor is keyword-only.
+
+    Examples
+    --------
+    >>> def backward(ctx, grad):
+    ...     return grad * 2
+    >>> register_autograd("shop::double", backward)
+    """
+    definition = definition_of(op)
+    if definition is not None:
+        definition.register_autograd(backward, setup_context=setup_context)
+        return
+    overload = overload_of(op)
+    check_differentiable(overload, overload, allow_views=False)
+    rule = AutogradRule(overload)
+    rule.set_formula(backward, setup_context)
+    library_for(overload, lib).impl(overload, rule, "Autograd", with_keyset=True)
+
+
+def register_autocast(
+    op: Op, device_type: str, cast_inputs: dtype, /, *, lib: Library | None = None
+) -> None:
+    """Let an operator run in `cast_inputs` under autocast of a device type.
+
+    Its floating tensors of that device, except float64, are cast, and the operator runs
+    with that autocast off.  Keyword-only arguments are not supported.
+
+    Raises
+    ------
+    ValueError
+        If the device type has no autocast, or `cast_inputs` is no dtype.
+    """
+    definition = definition_of(op)
+    overload = definition._opoverload if definition is not None else overload_of(op)
+    target = definition._lib if definition is not None else library_for(overload, lib)
+    add_autocast_rule(target, overload, device_type, cast_inputs)

@@ -1,0 +1,109 @@
+"""`Parameter` and `Buffer`: tensors that a module registers when they are assigned to it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from minitorch.tensor.base import TensorBase, set_classes
+from minitorch.tensor.tensor import Tensor
+
+__all__ = ["Buffer", "Parameter", "UninitializedParameter"]
+
+
+class Parameter(Tensor):
+    """A tensor that is a module's parameter once it is assigned as its attribute.
+
+    Parameters
+    ----------
+    data : Tensor, optional
+        The values, which are shared, not copied; empty when omitted.
+    requires_grad : bool
+        True unless the parameter is frozen.
+
+    Examples
+    --------
+    >>> Parameter(minitorch.ones(2))
+    Parameter containing:
+    tensor([1., 1.], requires_grad=True)
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
+        if data is None:
+            data = Tensor()
+        if requires_grad and data.dtype.category < 2:
+            raise RuntimeError(
+                "Only Tensors of floating point and complex dtype can require gradients; pass "
+                "requires_grad=False for a parameter of integers"
+            )
+        return Tensor._make_subclass(cls, data.detach(), requires_grad)
+
+    def __deepcopy__(self, memo: dict) -> Parameter:
+        found = memo.get(id(self))
+        if found is None:
+            found = type(self)(self.data.clone(), self.requires_grad)
+            memo[id(self)] = found
+        return found
+
+    def __repr__(self, **kwargs: Any) -> str:
+        return "Parameter containing:\n" + super().__repr__(**kwargs)
+
+    def __reduce_ex__(self, protocol: int) -> Any:
+        return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
+
+
+def _rebuild_parameter(data: Tensor, requires_grad: bool, hooks: Any) -> Parameter:
+    return Parameter(data, requires_grad)
+
+
+class UninitializedParameter(Parameter):
+    """A parameter whose shape is known only at the first call of its module.
+
+    Until `materialize` gives it a shape it has no elements.
+    """
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        from minitorch import empty
+
+        return Tensor._make_subclass(cls, empty(0, device=device, dtype=dtype), requires_grad)
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Give the parameter memory of `shape`; it becomes an ordinary `Parameter`."""
+        from minitorch import empty
+
+        self.data = empty(shape, device=device or self.device, dtype=dtype or self.dtype)
+        self.__class__ = Parameter  # type: ignore[assignment]
+
+    def __repr__(self, **kwargs: Any) -> str:
+        return "<UninitializedParameter>"
+
+
+class _BufferType(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, TensorBase) and (
+            super().__instancecheck__(instance) or bool(getattr(instance, "_is_buffer", False))
+        )
+
+
+class Buffer(Tensor, metaclass=_BufferType):
+    """A tensor that is a module's buffer once it is assigned as its attribute.
+
+    It becomes an ordinary tensor marked as a buffer.
+
+    Parameters
+    ----------
+    data : Tensor, optional
+    persistent : bool
+        Whether it is part of the module's ``state_dict``.
+    """
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        if data is None:
+            data = Tensor()
+        result = data.detach().requires_grad_(data.requires_grad)
+        result.persistent = persistent
+        result._is_buffer = True
+        return result
+
+
+set_classes(parameter_class=Parameter)
