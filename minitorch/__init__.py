@@ -1,5 +1,7 @@
 """minitorch: PyTorch's programming model and dispatcher, in Python that a person can read."""
 
+from math import e, inf, nan, pi
+
 from minitorch.compiled import core_is_compiled, prefer_source_if_asked
 
 prefer_source_if_asked()
@@ -19,7 +21,7 @@ from minitorch.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from minitorch.core.device import device, set_default_device
+from minitorch.core.device import device, get_default_device, set_default_device
 from minitorch.core.dtype import *  # noqa: F403
 from minitorch.core.layout import *  # noqa: F403
 from minitorch.core.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
@@ -27,6 +29,7 @@ from minitorch.core.promotion import can_cast, promote_types
 from minitorch.core.size import Size
 from minitorch.random import (
     Generator,
+    default_generator,
     get_rng_state,
     initial_seed,
     manual_seed,
@@ -42,4 +45,20 @@ from minitorch.tensor.creation import (
     tensor,
 )
 from minitorch.tensor.printing import set_printoptions
+from minitorch.tensor.promotion import result_type
 from minitorch.tensor.tensor import Tensor
+
+newaxis = None
+
+# Imported when first named: `import minitorch` stays light.
+_SUBMODULES = frozenset(
+    ("amp", "fft", "func", "library", "linalg", "nn", "optim", "special", "testing", "tools", "utils")
+)
+
+
+def __getattr__(name):
+    if name in _SUBMODULES:
+        from importlib import import_module
+
+        return import_module(f"minitorch.{name}")
+    raise AttributeError(f"module 'minitorch' has no attribute {name!r}")

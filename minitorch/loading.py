@@ -7,6 +7,7 @@ from typing import Any
 
 def load() -> None:
     """Create the operators, register the CPU and Meta backends and autograd, attach the methods."""
+    from minitorch.dispatch import python_dispatcher, trace  # noqa: F401 - register what they are
     from minitorch.ops import assemble
     from minitorch.tensor.operators import set_finder
 
@@ -31,11 +32,17 @@ def load() -> None:
 
     register.register()
     attach.attach(Tensor)
+    from minitorch import functional
+
+    functional.attach_methods(Tensor)
 
 
 def public_functions() -> dict[str, Any]:
-    """Return the operators that are functions of the top level, by name."""
+    """Return the functions of the top level, by name: the operators, and those of `functional`."""
     from minitorch.ops.assemble import function_names, make_public_function
     from minitorch.ops.registry import FUNCTION
 
-    return {name: make_public_function(name, FUNCTION, None) for name in function_names(None)}
+    from minitorch import functional
+
+    operators = {name: make_public_function(name, FUNCTION, None) for name in function_names(None)}
+    return {**operators, **functional.public_functions()}

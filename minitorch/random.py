@@ -24,16 +24,8 @@ __all__ = [
     "set_rng_state",
 ]
 
-default_generator: Generator
+default_generator = _default_cpu_generator()
 """The CPU's generator of draws that name none."""
-
-
-def __getattr__(name: str) -> Any:
-    if name == "default_generator":  # made at the first use, which may need the OS's entropy
-        generator = _default_cpu_generator()
-        globals()[name] = generator
-        return generator
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _get_state(self: Generator) -> Any:

@@ -60,7 +60,7 @@ def watch(node: Any, grads: list) -> Any:
     return results
 
 
-class set_detect_anomaly:  # noqa: N801 - PyTorch's name
+class set_detect_anomaly:
     """Switch anomaly mode on or off; as a scope, for the scope.
 
     Parameters
@@ -83,7 +83,7 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
         state.anomaly, state.anomaly_check_nan = self._old
 
 
-class detect_anomaly(set_detect_anomaly):  # noqa: N801 - PyTorch's name
+class detect_anomaly(set_detect_anomaly):
     """Scope: anomaly mode is on."""
 
     def __init__(self, check_nan: bool = True):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from minitorch.autograd.engine import Task
-from minitorch.autograd.node import Node, gradient_target
+from minitorch.autograd.graph import GradientEdge, edge_of
+from minitorch.autograd.node import Node, gradient_target, requires_grad
 from minitorch.dispatch.local_state import current
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.operators import F
@@ -15,12 +17,12 @@ from minitorch.tensor.operators import F
 def _as_tuple(value: Any) -> tuple:
     if value is None:
         return ()
-    if isinstance(value, TensorBase) or (isinstance(value, tuple) and hasattr(value, "node")):
+    if isinstance(value, (TensorBase, GradientEdge)):
         return (value,)
     return tuple(value)
 
 
-def _root_gradient(output: Any, grad: Any, create_graph: bool) -> Any:
+def _root_gradient(output: Any, grad: Any, index: int) -> Any:
     """Return the gradient to start from at `output`.
 
     Raises
@@ -29,52 +31,110 @@ def _root_gradient(output: Any, grad: Any, create_graph: bool) -> Any:
         If it is missing and the output is no scalar, or its shape is wrong.
     """
     if grad is None:
-        if output.numel() != 1:
+        handle = output.handle
+        if handle.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        if output.dtype.category != 2:
+        if handle.dtype.kind != "f" and output.dtype.category != 2:
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
         return F.ones_like(output)
     if not isinstance(grad, TensorBase):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
     if grad.shape != output.shape:
         raise RuntimeError(
-            f"Mismatch in shape: grad_output has a shape of {list(grad.shape)} and output has a shape of "
-            f"{list(output.shape)}."
+            f"Mismatch in shape: grad_output[{index}] has a shape of {grad.shape} and output[{index}] has a shape of "
+            f"{output.shape}."
         )
     if output.dtype.is_complex != grad.dtype.is_complex:
         raise RuntimeError(
-            f"For complex Tensors, both grad_output and output are required to have the same dtype. grad_output has "
-            f"{grad.dtype} and output has {output.dtype}."
+            "For complex Tensors, both grad_output and output are required to have the same dtype. "
+            f"grad_output[{index}] has {grad.dtype} and output[{index}] has {output.dtype}."
         )
     return grad
 
 
-def _run(
-    outputs: tuple, grads: tuple, keep_graph: bool, create_graph: bool, captures: Any, needed: Any, count: int,
-    accumulate: bool,
-) -> list:
+def _starts(outputs: tuple, grads: tuple) -> tuple[list, list, list]:
+    """Return the targets, their output numbers and the gradients that a pass starts from."""
+    if grads and len(grads) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
     roots, numbers, starts = [], [], []
     for i, output in enumerate(outputs):
-        grad = grads[i] if i < len(grads) else None
+        grad = grads[i] if grads else None
         if isinstance(output, tuple):
-            roots.append(getattr(output.node, "variable", output.node))
-            numbers.append(output.output_nr)
+            if grad is None:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs, not for a GradientEdge")
             starts.append(grad)
-            continue
-        if not output.requires_grad:
-            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
-        starts.append(_root_gradient(output, grad, create_graph))
-        roots.append(gradient_target(output))
-        numbers.append(output.output_nr if isinstance(roots[-1], Node) else 0)
-    task = Task(captures, needed, count, keep_graph, create_graph)
-    task.accumulate = accumulate
+        else:
+            if not requires_grad(output):
+                raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+            starts.append(_root_gradient(output, grad, i))
+        target, number = edge_of(output)
+        roots.append(target)
+        numbers.append(number)
+    return roots, numbers, starts
+
+
+# A backward pass that is started within a backward pass runs in the same thread, up to this
+# depth; then in a fresh one, whose stack is empty.
+_MAX_DEPTH = 20
+
+_STATE_OF_THREAD = (
+    "included", "excluded", "inference_mode", "forward_grad_enabled", "view_replay", "trace", "anomaly",
+    "anomaly_check_nan", "function_disabled", "saved_tensor_hooks", "saved_tensor_hooks_disabled", "function_modes",
+    "dispatch_modes", "default_device",
+)
+
+
+def _run(task: Task, roots: list, numbers: list, starts: list) -> list:
+    """Run a pass, and leave the state of the thread as it was."""
     state = current()
+    extra = state.extra
+    outer, depth = extra.get("backward pass"), extra.get("backward depth", 0)
+    if depth >= _MAX_DEPTH:
+        return _run_in_new_thread(task, roots, numbers, starts)
     enabled, evaluating, hooks = state.grad_enabled, state.evaluating_node, state.saved_tensor_hooks
-    state.grad_enabled = create_graph
+    extra["backward pass"], extra["backward depth"] = task, depth + 1
+    state.grad_enabled = task.create_graph
     try:
         return task.run(roots, numbers, starts)
     finally:
         state.grad_enabled, state.evaluating_node, state.saved_tensor_hooks = enabled, evaluating, hooks
+        extra["backward pass"], extra["backward depth"] = outer, depth
+
+
+def _run_in_new_thread(task: Task, roots: list, numbers: list, starts: list) -> list:
+    outer = current()
+    outcome: list = []
+
+    def work() -> None:
+        state = current()
+        for name in _STATE_OF_THREAD:
+            setattr(state, name, getattr(outer, name))
+        try:
+            outcome.append((_run(task, roots, numbers, starts), None))
+        except BaseException as error:
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=work, name="minitorch backward")
+    thread.start()
+    thread.join()
+    captured, error = outcome[0]
+    if error is not None:
+        raise error
+    return captured
+
+
+def queue_callback(callback: Callable[[], None]) -> None:
+    """Call `callback` when the backward pass that is running in this thread is complete.
+
+    Raises
+    ------
+    RuntimeError
+        If none is running.
+    """
+    task = current().extra.get("backward pass")
+    if task is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    task.callbacks.append(callback)
 
 
 def backward(
@@ -107,47 +167,48 @@ def backward(
     outputs = _as_tuple(tensors)
     grads = _as_tuple(grad_tensors if grad_tensors is not None else grad_variables)
     keep = create_graph if retain_graph is None else retain_graph
+    roots, numbers, starts = _starts(outputs, grads)
     if inputs is None:
-        _run(outputs, grads, keep, create_graph, None, None, 0, True)
+        _run(Task(None, None, None, 0, keep, create_graph), roots, numbers, starts)
         return
     wanted = _as_tuple(inputs)
     if not wanted:
-        raise RuntimeError("'inputs' argument to 'backward' cannot be empty.")
-    results = _gradients(outputs, wanted, grads, keep, create_graph)
-    for leaf, grad in zip(wanted, results, strict=True):
-        if grad is None:
-            continue
-        if leaf.grad_slot is None:
-            leaf.grad_slot = F.clone(grad) if create_graph else F.detach(F.clone(grad))
-        elif create_graph:
-            leaf.grad_slot = leaf.grad_slot + grad
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    captures, leaves, targets = {}, set(), []
+    for tensor in wanted:
+        target, number = edge_of(tensor)
+        if isinstance(target, Node):
+            # The gradients that come to it are kept in its `.grad`; nobody asks for the captured ones.
+            tensor.retain_grad()
+            captures[id(target), number] = 0
+        elif target is None or not target.requires_grad_flag:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
         else:
-            leaf.grad_slot.add_(grad)
+            leaves.add(id(target))
+        targets.append(target)
+    needed = nodes_towards(roots, targets)
+    _run(Task(captures, needed, leaves, 1, keep, create_graph), roots, numbers, starts)
 
 
 def _gradients(outputs: tuple, inputs: tuple, grads: tuple, keep_graph: bool, create_graph: bool) -> list:
     """Return the gradients of `inputs`, None where an output does not depend on one."""
+    roots, numbers, starts = _starts(outputs, grads)
     captures: dict = {}
     wanted: list = []
     duplicates: list = []
     for i, tensor in enumerate(inputs):
-        if isinstance(tensor, tuple):
-            target, number = getattr(tensor.node, "variable", tensor.node), tensor.output_nr
-        else:
-            if not tensor.requires_grad:
-                raise RuntimeError("One of the differentiated Tensors does not require grad")
-            target, number = gradient_target(tensor), tensor.output_nr
-        if not isinstance(target, Node):
-            number = 0
+        if not isinstance(tensor, tuple) and not tensor.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+        target, number = edge_of(tensor)
         key = (id(target), number)
         if key in captures:
             duplicates.append((i, captures[key]))
             continue
         captures[key] = i
         wanted.append(target)
-    roots = [gradient_target(o) if isinstance(o, TensorBase) else getattr(o.node, "variable", o.node) for o in outputs]
     needed = nodes_towards(roots, wanted)
-    results = _run(outputs, grads, keep_graph, create_graph, captures, needed, len(inputs), False)
+    task = Task(captures, needed, set(), len(inputs), keep_graph, create_graph)
+    results = _run(task, roots, numbers, starts)
     for i, first in duplicates:
         results[i] = results[first]
     return results
@@ -248,8 +309,8 @@ def grad(
                 results[i] = F.zeros_like(inputs[i])
             elif not allow_unused:
                 raise RuntimeError(
-                    "One of the differentiated Tensors appears to not have been used in the graph. Set allow_unused=True "
-                    "if this is the desired behavior."
+                    f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                    "allow_unused=True if this is the desired behavior."
                 )
     return tuple(results)
 
@@ -258,4 +319,11 @@ def tensor_backward(
     self: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
 ) -> None:
     """Compute the gradients of this tensor and add them to the ``.grad`` of the leaves (see `autograd.backward`)."""
-    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+    if inputs is None and requires_grad(self):
+        start = _root_gradient(self, gradient, 0)
+        keep = create_graph if retain_graph is None else retain_graph
+        target = gradient_target(self)
+        number = self.output_nr if isinstance(target, Node) else 0
+        _run(Task(None, None, None, 0, keep, create_graph), [target], [number], [start])
+    else:
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)

@@ -9,19 +9,27 @@ cdef class Task:
     cdef public list ready
     cdef public object captures
     cdef public object needed
-    cdef public bint accumulate
+    cdef public object leaves
     cdef public bint keep_graph
     cdef public bint create_graph
     cdef public list captured
     cdef public dict leaf_buffers
     cdef public list callbacks
+    cdef public list roots
+    cdef object __weakref__
     cdef object count_dependencies(self, list roots)
     cdef object deliver(self, object target, int number, object grad)
-    cdef object run_node(self, Node node, list grads)
+    cdef object receive(self, Node node, list grads)
+    cdef bint is_on_the_way(self, Node target)
+    cdef object capture(self, Node node, list grads)
     @cython.locals(i=cython.Py_ssize_t, count=cython.Py_ssize_t)
     cdef object validate(self, Node node, list results)
-    @cython.locals(i=cython.Py_ssize_t, count=cython.Py_ssize_t, left=cython.Py_ssize_t, has_grad=cython.bint)
+    @cython.locals(i=cython.Py_ssize_t, count=cython.Py_ssize_t, left=cython.Py_ssize_t, wanted=cython.bint)
     cdef object loop(self)
+    @cython.locals(accumulates=cython.bint)
     cdef object finish_leaf(self, object key)
 
 cdef object accumulate_into(TensorBase leaf, object grad, bint create_graph)
+cdef object retain(TensorBase tensor, object grad, bint create_graph)
+cdef Py_ssize_t owned_references
+cdef Py_ssize_t owned_handle_references

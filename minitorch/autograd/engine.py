@@ -9,14 +9,15 @@ Note [Order of backward]
 
 Note [Owning a gradient]
     The first gradient that reaches a leaf becomes its ``.grad`` without a copy when nobody
-    else can see its memory: no other reference to the tensor, no view of the storage, and a
-    dense handle that owns its elements.  Otherwise it is copied, so that two leaves never
-    share a gradient.
+    else can see its memory: no other reference to the tensor or its handle, no view of the
+    storage, and a handle that owns its elements and has the leaf's strides.  Otherwise it
+    is copied, so that two leaves never share a gradient.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 from heapq import heappop, heappush
 
 from minitorch.autograd.node import Node
@@ -30,8 +31,7 @@ _getrefcount = sys.getrefcount
 _add = None
 _sum_to_shape = None
 _cast = None
-_clone = None
-_detach = None
+_copy_for = None
 
 
 class Task:
@@ -40,13 +40,17 @@ class Task:
     Parameters
     ----------
     captures : dict or None
-        ``(id of target, number)`` to place in the result, for `grad`; None to accumulate into leaves.
+        ``(id of target, number)`` to place in the result, for `grad`.
     needed : set or None
-        Ids of the nodes on the way to a captured input; None for all.
+        The nodes on the way to an input that was asked for; None for all.
+    leaves : set or None
+        Ids of the leaves to accumulate into; None for all.
+    count : int
+        How many gradients are captured.
     """
 
     __slots__ = (
-        "accumulate",
+        "__weakref__",
         "buffers",
         "callbacks",
         "captured",
@@ -55,26 +59,45 @@ class Task:
         "dependencies",
         "keep_graph",
         "leaf_buffers",
+        "leaves",
         "needed",
         "ready",
+        "roots",
     )
 
-    def __init__(self, captures, needed, count, keep_graph, create_graph):
+    def __init__(self, captures, needed, leaves, count, keep_graph, create_graph):
         self.dependencies = {}
         self.buffers = {}
         self.ready = []
         self.captures = captures
         self.needed = needed
-        self.accumulate = captures is None
+        self.leaves = leaves
         self.captured = [None] * count
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.leaf_buffers = {}
         self.callbacks = []
+        self.roots = []
+
+    def will_reach(self, target, number):
+        """Return whether a gradient may come to a node or leaf in this pass."""
+        key = target if isinstance(target, Node) else id(target)
+        if key not in self.dependencies and not any([root is target for root in self.roots]):
+            return False
+        if isinstance(target, Node):
+            return True
+        return self.leaves is None or id(target) in self.leaves or (id(target), 0) in (self.captures or ())
+
+    def is_on_the_way(self, target):
+        """Return whether a node runs, or is only asked for the gradients that arrive at it."""
+        if self.needed is None or target in self.needed:
+            return True
+        return any([(id(target), number) in self.captures for number in range(target.output_count)])
 
     def count_dependencies(self, roots):
-        """Count, for each node that can be reached, the edges on which gradients will come."""
+        """Count, for each node and leaf on the way, the edges on which gradients will come."""
         dependencies = self.dependencies
+        needed = self.needed
         stack = []
         seen = set()
         for root in roots:
@@ -83,8 +106,12 @@ class Task:
                 stack.append(root)
         while stack:
             node: Node = stack.pop()
+            if needed is not None and node not in needed:
+                continue
             for target in node.targets:
                 if isinstance(target, Node):
+                    if needed is not None and not self.is_on_the_way(target):
+                        continue
                     dependencies[target] = dependencies.get(target, 0) + 1
                     if target not in seen:
                         seen.add(target)
@@ -111,33 +138,40 @@ class Task:
             else:
                 leaf[1] = _add(leaf[1], grad)
 
-    def run_node(self, node, grads):
-        """Run hooks and `apply`; return one gradient an edge."""
+    def capture(self, node, grads):
+        """Note the gradients that were asked for among those that arrived at a node."""
+        for number in range(len(grads)):
+            place = self.captures.get((id(node), number))
+            if place is not None:
+                self.captured[place] = grads[number]
+
+    def receive(self, node, grads):
+        """Run the hooks that see the gradients of a node's outputs; None if it is not to run."""
+        runs = self.needed is None or node in self.needed
+        if self.captures is not None and runs:
+            # As in PyTorch: of a node that runs, the gradients before the hooks.
+            self.capture(node, grads)
         if node.pre_hooks is not None:
             for number, hooks in node.pre_hooks:
-                if grads[number] is not None:
-                    for hook in list(hooks.values()):
+                for hook in list(hooks.values()):
+                    if grads[number] is not None:
                         changed = hook(grads[number])
                         if changed is not None:
                             grads[number] = changed
+        if node.retain_hooks is not None:
+            for number, reference in node.retain_hooks.items():
+                tensor = reference()
+                if tensor is not None and grads[number] is not None:
+                    retain(tensor, grads[number], self.create_graph)
+        if not runs:
+            if self.captures is not None:
+                self.capture(node, grads)
+            return None
         if node.extra is not None and "prehooks" in node.extra:
             for hook in list(node.extra["prehooks"].values()):
                 changed = hook(tuple(grads))
                 if changed is not None:
                     grads = list(changed) if isinstance(changed, (tuple, list)) else [changed]
-        if node.retain_hooks is not None:
-            for number, reference in node.retain_hooks.items():
-                tensor = reference()
-                if tensor is not None and grads[number] is not None:
-                    kept = grads[number] if self.create_graph else _detach(grads[number])
-                    tensor.grad_slot = kept if tensor.grad_slot is None else _add(tensor.grad_slot, kept)
-        if self.captures is not None:
-            for number in range(len(grads)):
-                place = self.captures.get((id(node), number))
-                if place is not None:
-                    self.captured[place] = grads[number]
-            if self.needed is not None and node not in self.needed:
-                return None
         return grads
 
     def validate(self, node, results):
@@ -161,7 +195,7 @@ class Task:
             tensor: TensorBase = grad
             handle = tensor.handle
             if handle.shape != shape:
-                grad = _sum_to_shape(grad, shape, node)
+                grad = _sum_to_shape(grad, shape, node, i)
                 tensor = grad
                 handle = tensor.handle
                 results[i] = grad
@@ -179,17 +213,25 @@ class Task:
         while ready:
             node: Node = heappop(ready)
             grads = buffers.pop(node)
-            grads = self.run_node(node, grads)
+            if (
+                node.pre_hooks is not None
+                or node.retain_hooks is not None
+                or node.extra is not None
+                or self.needed is not None
+            ):
+                grads = self.receive(node, grads)
+                if grads is None:
+                    continue
             targets = node.targets
             count = len(targets)
             results = None
-            has_grad = False
-            if grads is not None:
+            wanted = node.runs_always
+            if not wanted:
                 for g in grads:
                     if g is not None:
-                        has_grad = True
+                        wanted = True
                         break
-            if has_grad:
+            if wanted:
                 state.evaluating_node = node
                 if state.anomaly:
                     results = run_watched(node, grads)
@@ -201,8 +243,8 @@ class Task:
                 if len(results) != count:
                     results = check_count(node, results, count)
                 results = self.validate(node, results)
-                if node.post_hooks is not None:
-                    results = run_post_hooks(node, results, grads)
+            if node.post_hooks is not None:
+                results = run_post_hooks(node, results, grads)
             grads = None
             for i in range(count):
                 target = targets[i]
@@ -210,7 +252,10 @@ class Task:
                     continue
                 grad = results[i] if results is not None else None
                 if isinstance(target, Node):
-                    left = dependencies.get(target, 0) - 1
+                    before = dependencies.get(target)
+                    if before is None:
+                        continue
+                    left = before - 1
                     dependencies[target] = left
                     self.deliver(target, node.numbers[i], grad)
                     if left == 0:
@@ -228,13 +273,16 @@ class Task:
 
     def run(self, roots, numbers, grads):
         """Run the pass from the `roots` (nodes or leaves); return what was captured."""
-        nodes = [root for root in roots if isinstance(root, Node)]
+        self.roots = roots
+        nodes = [root for root in roots if isinstance(root, Node) and self.is_on_the_way(root)]
         self.count_dependencies(nodes)
         for i in range(len(roots)):
-            self.deliver(roots[i], numbers[i], grads[i])
-        for root in set(nodes):
-            if self.dependencies.get(root, 0) == 0:
+            root = roots[i]
+            if root is None or (isinstance(root, Node) and not self.is_on_the_way(root)):
+                continue
+            if isinstance(root, Node) and root not in self.buffers and root not in self.dependencies:
                 heappush(self.ready, root)
+            self.deliver(root, numbers[i], grads[i])
         self.loop()
         for key in list(self.leaf_buffers):
             self.finish_leaf(key)
@@ -248,16 +296,25 @@ class Task:
         leaf: TensorBase = pair[0]
         grad = pair[1]
         pair = None
+        accumulates = self.leaves is None or key in self.leaves
+        place = self.captures.get((key, 0)) if self.captures is not None else None
+        if not accumulates and place is None:
+            return
         if leaf.autograd_meta is not None:
-            grad = run_leaf_hooks(leaf, grad)
-        if self.captures is not None:
-            place = self.captures.get((key, 0))
-            if place is not None:
-                self.captured[place] = grad
-        if self.accumulate:
-            accumulate_into(leaf, grad, self.create_graph)
+            grad = run_leaf_hooks(leaf, grad, "hooks")
+        if place is not None:
+            self.captured[place] = grad
+        if accumulates:
+            if leaf.autograd_meta is not None:
+                grad = run_leaf_hooks(leaf, grad, "node_prehooks")
+            with _accumulation_lock:
+                accumulate_into(leaf, grad, self.create_graph)
             if leaf.autograd_meta is not None:
                 run_accumulated_hooks(leaf)
+
+
+# Several threads may run backward at once and meet at a leaf.
+_accumulation_lock = threading.RLock()
 
 
 def accumulate_into(leaf, grad, create_graph):
@@ -269,39 +326,78 @@ def accumulate_into(leaf, grad, create_graph):
         else:
             old.add_(grad)
         return
-    if create_graph:
-        leaf.grad_slot = _clone(grad)
-        return
     tensor: TensorBase = grad
     handle = tensor.handle
     if (
-        tensor.storage_cell is None
+        not create_graph
+        and tensor.storage_cell is None
         and tensor.node is None
         and not tensor.requires_grad_flag
-        and handle.base is None
-        and handle.flags.c_contiguous
-        and _getrefcount(grad) <= OWNED_REFERENCES
-        and _getrefcount(handle) <= OWNED_HANDLE_REFERENCES
+        and _getrefcount(grad) <= owned_references
+        and _getrefcount(handle) <= owned_handle_references
+        and getattr(handle, "base", None) is None
+        and handle.strides == leaf.handle.strides
     ):
         leaf.grad_slot = new_tensor(handle, tensor.key_set)
     else:
-        leaf.grad_slot = _detach(_clone(grad))
+        leaf.grad_slot = _copy_for(leaf, grad, create_graph)
 
 
 def accumulate_gradient(leaf, grad):
     """Add a gradient to ``leaf.grad``, as the engine does."""
-    accumulate_into(leaf, grad, False)
+    with _accumulation_lock:
+        accumulate_into(leaf, grad, False)
 
 
-# How many references the two calls above see when only the engine holds the gradient: one
-# for the local in `finish_leaf`, the rest for arguments and aliases inside `accumulate_into`.
-OWNED_REFERENCES = 4 if COMPILED else 5
-OWNED_HANDLE_REFERENCES = 3
+# How many references `accumulate_into` sees when only the engine holds the gradient, and its
+# handle: that depends on the interpreter and on compilation, so `calibrate` measures it.
+owned_references = 0
+owned_handle_references = 0
 
 
-def run_leaf_hooks(leaf, grad):
-    """Run the hooks of a leaf on its gradient."""
-    hooks = leaf.autograd_meta.get("hooks")
+def calibrate(make_gradient, make_leaf):
+    """Find the two numbers above: the smallest with which a gradient is taken over, not copied.
+
+    Parameters
+    ----------
+    make_gradient, make_leaf : callable
+        Return a fresh tensor.
+    """
+    global owned_references, owned_handle_references
+    owned_references = owned_handle_references = 99
+    owned_references = _smallest_limit(make_gradient, make_leaf, 0)
+    owned_handle_references = _smallest_limit(make_gradient, make_leaf, 1)
+
+
+def _smallest_limit(make_gradient, make_leaf, which):
+    global owned_references, owned_handle_references
+    for limit in range(1, 20):
+        if which == 0:
+            owned_references = limit
+        else:
+            owned_handle_references = limit
+        task: Task = Task(None, None, None, 0, False, False)
+        leaf: TensorBase = make_leaf()
+        task.leaf_buffers[id(leaf)] = [leaf, make_gradient()]
+        address = id(task.leaf_buffers[id(leaf)][1].handle)
+        task.finish_leaf(id(leaf))
+        kept: TensorBase = leaf.grad_slot
+        if id(kept.handle) == address:
+            return limit
+    return 0
+
+
+def retain(tensor, grad, create_graph):
+    """Keep the gradient of a tensor that is no leaf in its ``.grad``."""
+    if tensor.grad_slot is not None:
+        tensor.grad_slot = _add(tensor.grad_slot, grad)
+    else:
+        tensor.grad_slot = _copy_for(tensor, grad, create_graph)
+
+
+def run_leaf_hooks(leaf, grad, kind):
+    """Run the hooks of a leaf on its gradient; `kind` says which."""
+    hooks = leaf.autograd_meta.get(kind)
     if hooks:
         for hook in list(hooks.values()):
             changed = hook(grad)
@@ -312,15 +408,16 @@ def run_leaf_hooks(leaf, grad):
 
 def run_accumulated_hooks(leaf):
     """Run the hooks that want to know when ``.grad`` was updated."""
-    hooks = leaf.autograd_meta.get("post_accumulate")
-    if hooks:
-        for hook in list(hooks.values()):
-            hook(leaf)
+    for kind in ("post_accumulate", "node_hooks"):
+        hooks = leaf.autograd_meta.get(kind)
+        if hooks:
+            for hook in list(hooks.values()):
+                hook(leaf)
 
 
 def run_post_hooks(node, results, grads):
     """Run a node's own hooks; each may replace the gradients of its inputs."""
-    results = list(results)
+    results = [None] * len(node.targets) if results is None else list(results)
     for hook in list(node.post_hooks.values()):
         changed = hook(tuple(results), tuple(grads))
         if changed is not None:
@@ -345,11 +442,10 @@ def check_count(node, results, count):
     return results
 
 
-def set_operators(add, sum_to_shape, cast, clone, detach):
+def set_operators(add, sum_to_shape, cast, copy_for):
     """Give the engine the operators that it needs."""
-    global _add, _sum_to_shape, _cast, _clone, _detach
+    global _add, _sum_to_shape, _cast, _copy_for
     _add = add
     _sum_to_shape = sum_to_shape
     _cast = cast
-    _clone = clone
-    _detach = detach
+    _copy_for = copy_for

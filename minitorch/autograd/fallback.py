@@ -51,8 +51,8 @@ class WarnNotImplemented(Node):
 
 def _warn(op_name: str) -> None:
     warnings.warn(
-        f"{op_name}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop through "
-        "it. This may lead to silently incorrect behavior. If your operator is differentiable, register an autograd "
+        f"{op_name}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop "
+        "through it. This may lead to silently incorrect behavior. If your operator is differentiable, register an autograd "
         "kernel, for example with minitorch.library.register_autograd; if it is not, register a fallthrough to the "
         "Autograd key.",
         UserWarning,
@@ -78,16 +78,19 @@ class AutogradFallback(Kernel):
     def run(self, op: Any, entry: Any, args: tuple, kwargs: dict | None) -> Any:
         below = op.entry_below(entry, AFTER_AUTOGRAD)
         if _mode == "nothing" or not current().grad_enabled:
-            return below.kernel.run(op, below, args, kwargs)
+            return op.run_below(below, args, kwargs)
         inputs = [t for t in _tensors((*args, *(kwargs or {}).values())) if requires_grad(t)]
         if not inputs:
-            return below.kernel.run(op, below, args, kwargs)
-        result = below.kernel.run(op, below, args, kwargs)
+            return op.run_below(below, args, kwargs)
+        result = op.run_below(below, args, kwargs)
         self._mark(op, result, inputs)
         return result
 
     def _mark(self, op: Any, result: Any, inputs: list) -> None:
-        outputs = [result] if isinstance(result, TensorBase) else list(result) if isinstance(result, (tuple, list)) else []
+        if isinstance(result, (tuple, list)):
+            outputs = list(result)
+        else:
+            outputs = [result] if isinstance(result, TensorBase) else []
         returns = op.schema.returns
         flat = []
         for i, output in enumerate(outputs):

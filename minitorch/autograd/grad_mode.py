@@ -75,7 +75,7 @@ class _GradMode:
         return type(self)()
 
 
-class no_grad(_GradMode):  # noqa: N801 - PyTorch's name
+class no_grad(_GradMode):
     """Scope or decorator: nothing is recorded for backward.
 
     Examples
@@ -90,14 +90,14 @@ class no_grad(_GradMode):  # noqa: N801 - PyTorch's name
     __slots__ = ()
 
 
-class enable_grad(_GradMode):  # noqa: N801 - PyTorch's name
+class enable_grad(_GradMode):
     """Scope or decorator: operations are recorded, also inside `no_grad`."""
 
     __slots__ = ()
     _enabled = True
 
 
-class set_grad_enabled:  # noqa: N801 - PyTorch's name
+class set_grad_enabled:
     """Switch recording on or off, at once; as a scope or decorator, for the scope."""
 
     __slots__ = ("_old", "mode")
@@ -123,8 +123,8 @@ class set_grad_enabled:  # noqa: N801 - PyTorch's name
         return _decorate(lambda: set_grad_enabled(mode), function)
 
 
-class inference_mode:  # noqa: N801 - PyTorch's name
-    """Scope or decorator: no recording, no version counters; tensors made inside are inference tensors (spec R15, R18)."""
+class inference_mode:
+    """Scope or decorator: no recording, no version counters; new tensors are inference tensors (spec R15, R18)."""
 
     __slots__ = ("_old", "mode")
 
@@ -159,6 +159,32 @@ class inference_mode:  # noqa: N801 - PyTorch's name
     def __call__(self, function: Any) -> Any:
         mode = self.mode
         return _decorate(lambda: inference_mode(mode), function)
+
+
+class set_multithreading_enabled:
+    """Say whether backward may use several threads; at once, and as a scope for the scope.
+
+    The engine runs every backward pass in the thread that called it, so the setting is only
+    remembered.
+    """
+
+    __slots__ = ("_old",)
+
+    def __init__(self, mode: bool):
+        extra = current().extra
+        self._old = extra.get("multithreading", True)
+        extra["multithreading"] = bool(mode)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc_info: Any) -> None:
+        current().extra["multithreading"] = self._old
+
+
+def is_multithreading_enabled() -> bool:
+    """Return what `set_multithreading_enabled` set in this thread."""
+    return current().extra.get("multithreading", True)
 
 
 def is_grad_enabled() -> bool:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from minitorch.autograd.hooks import RemovableHandle, add_hook
-from minitorch.autograd.node import Node, gradient_target, next_sequence
+from minitorch.autograd.node import Node, attach_history, gradient_target, next_sequence
 from minitorch.dispatch.local_state import current
 from minitorch.tensor.base import (
     VIEW_CUSTOM_FUNCTION,
+    VIEW_DEFAULT,
     VIEW_INFERENCE,
     VIEW_MULTI_OUTPUT,
     VIEW_MULTI_OUTPUT_NO_GRAD,
@@ -19,8 +24,8 @@ from minitorch.tensor.base import (
 from minitorch.tensor.operators import F
 
 __all__ = [
-    "AccumulateGrad", "GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "save_on_cpu",
-    "saved_tensors_hooks",
+    "GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
+    "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
 ]
 
 
@@ -28,10 +33,17 @@ class AccumulateGrad(Node):
     """Stands in `next_functions` for a leaf: its gradient is accumulated there."""
 
     def __init__(self, variable: TensorBase):
+        self.sequence = (1 << 64) - 1  # PyTorch's number for these: they run as soon as they can
         self.variable = variable
         self.targets = ()
         self.numbers = ()
         self.output_count = 1
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
+    def __repr__(self) -> str:
+        return f"<AccumulateGrad object at {hex(id(self))}>"
 
     def apply(self, grads: list) -> list:
         from minitorch.autograd.engine import accumulate_gradient
@@ -42,7 +54,7 @@ class AccumulateGrad(Node):
     def register_hook(self, hook: Any) -> RemovableHandle:
         """Call ``hook(grad_inputs, grad_outputs)`` after the gradient was accumulated."""
         meta = _meta_of(self.variable)
-        return add_hook(meta.setdefault("post_accumulate", {}), lambda leaf: hook((), (leaf.grad,)))
+        return add_hook(meta.setdefault("node_hooks", {}), lambda leaf: hook((), (leaf.grad,)))
 
     def register_prehook(self, hook: Any) -> RemovableHandle:
         """Call ``hook(grad_outputs)`` before the gradient is accumulated."""
@@ -51,7 +63,7 @@ class AccumulateGrad(Node):
             changed = hook((grad,))
             return None if changed is None else changed[0]
 
-        return add_hook(_meta_of(self.variable).setdefault("hooks", {}), run)
+        return add_hook(_meta_of(self.variable).setdefault("node_prehooks", {}), run)
 
 
 def _meta_of(leaf: TensorBase) -> dict:
@@ -61,11 +73,16 @@ def _meta_of(leaf: TensorBase) -> dict:
 
 
 def accumulator_of(leaf: TensorBase) -> AccumulateGrad:
-    """Return the `AccumulateGrad` of a leaf, the same one each time."""
+    """Return the `AccumulateGrad` of a leaf, the same one as long as somebody holds it.
+
+    The leaf knows it by a weak reference, so the two make no cycle.
+    """
     meta = _meta_of(leaf)
-    found = meta.get("accumulator")
+    reference = meta.get("accumulator")
+    found = reference() if reference is not None else None
     if found is None:
-        found = meta["accumulator"] = AccumulateGrad(leaf)
+        found = AccumulateGrad(leaf)
+        meta["accumulator"] = weakref.ref(found)
     return found
 
 
@@ -108,10 +125,102 @@ def get_gradient_edge(tensor: Any) -> GradientEdge:
     return GradientEdge(*as_public_edge(gradient_target(tensor), tensor.output_nr))
 
 
+def edge_of(place: Any) -> tuple:
+    """Return ``(target, number)``, as the engine knows it, of a tensor or `GradientEdge`."""
+    if isinstance(place, tuple):
+        node, number = place
+        return (node.variable, 0) if isinstance(node, AccumulateGrad) else (node, number)
+    target = gradient_target(place)
+    return (target, place.output_nr) if isinstance(target, Node) else (target, 0)
+
+
+def increment_version(tensor: Any) -> None:
+    """Count an in-place change that a tensor, or each of several, went through unseen.
+
+    Raises
+    ------
+    RuntimeError
+        If it is an inference tensor: those have no version.
+    """
+    for item in (tensor,) if isinstance(tensor, TensorBase) else tensor:
+        if item.is_inference():
+            raise RuntimeError("increment_version: inference tensors do not track versions")
+        item.bump_version()
+
+
+class _HandleOfMany(RemovableHandle):
+    """Takes several hooks out again."""
+
+    def __init__(self, handles: Sequence):
+        self._handles = tuple(handles)
+
+    def remove(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[Any], fn: Callable, *, mode: str = "all"
+) -> RemovableHandle:
+    """Call a hook once a backward pass when the gradients of several tensors are there.
+
+    Parameters
+    ----------
+    tensors : sequence of Tensor
+        Each must require grad.
+    fn : callable
+        With ``mode="all"`` ``fn(grads)``, when the last gradient was computed: one a tensor,
+        None where the pass computes none.  With ``mode="any"`` ``fn(grad)``, for the first.
+    mode : ``"all"`` or ``"any"``
+
+    Returns
+    -------
+    RemovableHandle
+
+    Raises
+    ------
+    ValueError
+        For any other mode.
+
+    Examples
+    --------
+    >>> x = minitorch.ones((), requires_grad=True)
+    >>> y = minitorch.ones((), requires_grad=True)
+    >>> handle = minitorch.autograd.graph.register_multi_grad_hook([x, y], print)
+    >>> (2 * x).backward()
+    [tensor(2.), None]
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    lock = threading.Lock()
+    # By pass, for as long as it lasts: the gradients that came, and how many will.
+    passes: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+
+    def collect(index: int, grad: Any) -> None:
+        task = current().extra["backward pass"]
+        with lock:
+            if mode == "any":
+                first = task not in passes
+                passes[task] = True
+                arrived = None
+            else:
+                if task not in passes:
+                    expected = sum(task.will_reach(*edge_of(t)) for t in tensors)
+                    passes[task] = ([None] * len(tensors), [expected])
+                arrived, left = passes[task]
+                arrived[index] = grad
+                left[0] -= 1
+                first = left[0] == 0
+        if first:
+            fn(grad if mode == "any" else arrived)
+
+    return _HandleOfMany([t.register_hook(functools.partial(collect, i)) for i, t in enumerate(tensors)])
+
+
 # -- saved-tensor hooks --------------------------------------------------------------------
 
 
-class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
+class saved_tensors_hooks:
     """Scope: tensors saved for backward go through ``pack_hook``, and ``unpack_hook`` when used (spec A10)."""
 
     def __init__(self, pack_hook: Any, unpack_hook: Any):
@@ -131,14 +240,14 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
         current().saved_tensor_hooks = self._outer
 
 
-class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
+class save_on_cpu(saved_tensors_hooks):
     """Scope: tensors saved for backward wait on the CPU."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda"):
         super().__init__(lambda t: (t.device, t.cpu()), lambda packed: packed[1].to(packed[0]))
 
 
-class disable_saved_tensors_hooks:  # noqa: N801 - PyTorch's name
+class disable_saved_tensors_hooks:
     """Scope: entering a `saved_tensors_hooks` scope raises RuntimeError with this message."""
 
     def __init__(self, error_message: str):
@@ -159,25 +268,29 @@ class disable_saved_tensors_hooks:  # noqa: N801 - PyTorch's name
 
 
 _ADVICE = (
-    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
-    "view and the inplace either both inside the {scope} block (if you don't want the inplace to be tracked) or both "
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+    "the view and the inplace either both inside the {scope} block (if you don't want the inplace to be tracked) or both "
     "outside (if you want the inplace to be tracked)."
 )
 
 
-def forbidden_view_text(tensor: Any, info: ViewInfo) -> str:
-    """Return the text of the error for an in-place change of a view that does not allow it."""
-    if info.creation == VIEW_NO_GRAD:
+def forbidden_view_text(tensor: Any, info: ViewInfo, indirect: bool = False) -> str:
+    """Return the text of the error for an in-place change of a view that does not allow it.
+
+    Parameters
+    ----------
+    indirect : bool
+        Its base, or another view of that, was changed, not the view itself.
+    """
+    what = "its base or another view of its base has been" if indirect else "is being"
+    if info.creation in (VIEW_NO_GRAD, VIEW_INFERENCE) or tensor.node is None:
+        inference = info.creation == VIEW_INFERENCE
         return (
-            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
-            + _ADVICE.format(scope="no_grad")
+            f"A view was created in {'inference' if inference else 'no_grad'} mode and {what} modified inplace "
+            f"{'in normal mode' if inference else 'with grad mode enabled'}. "
+            + _ADVICE.format(scope="inference_mode" if inference else "no_grad")
         )
-    if info.creation == VIEW_INFERENCE:
-        return (
-            "A view was created in inference mode and is being modified inplace in normal mode. "
-            + _ADVICE.format(scope="inference_mode")
-        )
-    what = f"Output {max(info.output, 0)} of {type_of_view(tensor, info)} is a view and is being modified inplace. "
+    what = f"Output {tensor.output_nr} of {type_of_view(tensor, info)} is a view and {what} modified inplace. "
     if info.creation in (VIEW_MULTI_OUTPUT, VIEW_MULTI_OUTPUT_NO_GRAD):
         return what + (
             "This view is the output of a function that returns multiple views. Such functions do not allow the output "
@@ -186,8 +299,8 @@ def forbidden_view_text(tensor: Any, info: ViewInfo) -> str:
     if info.creation == VIEW_CUSTOM_FUNCTION:
         return what + (
             "This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
-            "logic to handle view+inplace would override the custom backward associated with the custom Function, leading "
-            "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+            "logic to handle view+inplace would override the custom backward associated with the custom Function, "
+            "leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
             "Function."
         )
     return what
@@ -203,43 +316,86 @@ def type_of_view(tensor: Any, info: ViewInfo) -> str:
 class CopySlices(Node):
     """History of a base of which a view was changed in place: the change applied to a slice of the gradient."""
 
-    def __init__(self, info: ViewInfo, inner: Node, base_target: Any, base_number: int, base: TensorBase):
+    def __init__(self, info: ViewInfo, inner: Node, slot: int, base: TensorBase):
         self.sequence = next_sequence()
-        self.info = info
+        self.steps = steps_of(info)
         self.inner = inner
-        self.targets = (base_target, *inner.targets[1:])
-        self.numbers = (base_number, *inner.numbers[1:])
-        metas = inner.input_meta or []
-        self.input_meta = [(base.handle.shape, base.handle.dtype), *metas[1:]]
-        self.self_meta = (metas[0] if metas else None) if inner.targets else None
+        # Which input of `inner` the view was; -1 if its old values do not matter.
+        self.slot = slot
+        self.geometry = (base.shape, base.stride())
+        if base.requires_grad_flag:
+            target = gradient_target(base)
+            number = base.output_nr if isinstance(target, Node) else 0
+        else:
+            target, number = None, 0
+        self.targets = (target, *_without(inner.targets, slot))
+        self.numbers = (number, *_without(inner.numbers, slot))
+        metas = inner.input_meta or [None] * len(inner.targets)
+        self.input_meta = [(base.handle.shape, base.handle.dtype), *_without(metas, slot)]
         self.output_count = 1
 
     def apply(self, grads: list) -> list:
-        grad = F.clone(grads[0])
-        part = self.info.replay(grad)
+        incoming = grads[0]
+        # In the memory layout of the base, where every view that the base had is possible.
+        grad = F.empty_strided(*self.geometry, dtype=incoming.dtype, device=incoming.device)
+        grad.copy_(incoming)
+        part = grad
+        for op, args, kwargs, output in self.steps:
+            result = op.call((part, *args), kwargs)
+            part = result if output < 0 else result[output]
         results = list(self.inner.apply([F.clone(part)]))
-        first = results[0] if results else None
-        if first is None:
+        first = results[self.slot] if self.slot >= 0 else None
+        if self.targets[0] is None:
+            grad = None
+        elif first is None:
             part.zero_()
         else:
             part.copy_(first)
-        return [grad if self.targets[0] is not None else None, *results[1:]]
+        return [grad, *_without(results, self.slot)]
 
     def release(self) -> None:
         self.inner.release()
 
 
-def rebase_view(tensor: Any, info: ViewInfo, node: Node) -> None:
-    """Make `node`, the in-place change of a view, part of its base's history."""
+def steps_of(info: ViewInfo) -> list:
+    """Return what a view was made with, from its base on: ``(op, args, kwargs, output)``.
+
+    Unlike the `ViewInfo` itself the list does not hold the base, of which a node would
+    otherwise be a cycle.
+    """
+    steps = []
+    step: ViewInfo | None = info
+    while step is not None:
+        steps.append((step.op, step.args, step.kwargs, step.output))
+        step = step.parent
+    return steps[::-1]
+
+
+def _without(items: Any, slot: int) -> list:
+    """Return a list of `items` without number `slot`; of all for -1."""
+    return [item for i, item in enumerate(items) if i != slot]
+
+
+def rebase_view(tensor: Any, info: ViewInfo, node: Node, slot: int) -> None:
+    """Make `node`, the in-place change of a view, part of its base's history.
+
+    Parameters
+    ----------
+    slot : int
+        Which input of `node` the view was; -1 if its old values do not matter.
+    """
     base = info.base
-    target = gradient_target(base) if base.requires_grad_flag else None
-    base.node = CopySlices(info, node, target, base.output_nr if target is not None else 0, base)
-    base.output_nr = 0
-    base.requires_grad_flag = True
-    tensor.requires_grad_flag = True
-    tensor.node = None
+    attach_history(base, CopySlices(info, node, slot, base), 0)
     info.attr_version = -1
     gradient_target(tensor)
+
+
+def is_leaf(tensor: Any) -> bool:
+    """Return whether a tensor was not computed from tensors that require a gradient."""
+    info = tensor.view_info
+    if info is not None and tensor.node is None and info.base.requires_grad_flag and info.creation == VIEW_DEFAULT:
+        return gradient_target(tensor) is tensor
+    return tensor.node is None or not tensor.requires_grad_flag
 
 
 def grad_fn_of(tensor: Any) -> Any:

@@ -6,6 +6,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from minitorch.autograd.node import Node, gradient_target
+from minitorch.tensor.base import TensorBase
+
 _next_id = 0
 
 
@@ -37,20 +40,21 @@ def add_hook(hooks: dict, hook: Callable) -> RemovableHandle:
 
 def _checked(tensor: Any, hook: Callable) -> Callable:
     """Return the hook with a check of what it returns."""
-    shape, dtype = tuple(tensor.shape), tensor.dtype
+    shape, dtype, name = tuple(tensor.shape), tensor.dtype, getattr(hook, "__name__", repr(hook))
 
     def run(grad: Any) -> Any:
         changed = hook(grad)
         if changed is None:
             return None
+        if not isinstance(changed, TensorBase):
+            raise TypeError(f"expected Variable, but hook {name!r} returned {type(changed).__name__!r}")
         if tuple(changed.shape) != shape and tuple(changed.shape) != tuple(grad.shape):
             raise RuntimeError(
-                f"hook {getattr(hook, '__name__', hook)!r} has changed the size of value: {list(grad.shape)} became "
-                f"{list(changed.shape)}"
+                f"hook {name!r} has changed the size of value: {list(grad.shape)} became {list(changed.shape)}"
             )
         if changed.dtype is not dtype and changed.dtype is not grad.dtype:
             raise RuntimeError(
-                f"hook {getattr(hook, '__name__', hook)!r} has changed the type of value: {grad.dtype} became {changed.dtype}"
+                f"hook {name!r} has changed the type of value: {grad.dtype} became {changed.dtype}"
             )
         return changed
 
@@ -67,10 +71,8 @@ def register_hook(self: Any, hook: Callable) -> RemovableHandle:
     """
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    from minitorch.autograd.node import gradient_target
-
     target = gradient_target(self)
-    if target is self:
+    if not isinstance(target, Node):
         if self.autograd_meta is None:
             self.autograd_meta = {}
         return add_hook(self.autograd_meta.setdefault("hooks", {}), _checked(self, hook))
@@ -94,7 +96,7 @@ def register_post_accumulate_grad_hook(self: Any, hook: Callable) -> RemovableHa
     """
     if not self.requires_grad:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    if self.node is not None:
+    if isinstance(gradient_target(self), Node):
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
     if self.autograd_meta is None:
         self.autograd_meta = {}
@@ -111,10 +113,8 @@ def retain_grad(self: Any) -> None:
     """
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-    from minitorch.autograd.node import gradient_target
-
     target = gradient_target(self)
-    if target is self:
+    if not isinstance(target, Node):
         return
     if target.retain_hooks is None:
         target.retain_hooks = {}
@@ -123,5 +123,6 @@ def retain_grad(self: Any) -> None:
 
 def retains_grad(self: Any) -> bool:
     """Return whether `retain_grad` was called on this non-leaf tensor."""
-    hooks = self.node.retain_hooks if self.node is not None else None
+    target = gradient_target(self)
+    hooks = target.retain_hooks if isinstance(target, Node) else None
     return bool(hooks) and self.output_nr in hooks and hooks[self.output_nr]() is self

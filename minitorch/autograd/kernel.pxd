@@ -1,5 +1,5 @@
 cimport cython
-from minitorch.autograd.node cimport Node, SavedOutput, SavedPacked, gradient_target, next_sequence, requires_grad
+from minitorch.autograd.node cimport Node, SavedOutput, SavedPacked, attach_history, gradient_target, next_sequence, requires_grad
 from minitorch.dispatch.local_state cimport LocalState, current
 from minitorch.dispatch.operator cimport Entry, Kernel, Operator
 from minitorch.tensor.base cimport TensorBase, VersionCounter, ViewInfo, make_view_info
@@ -65,5 +65,5 @@ cdef class InplaceBookkeeping(Kernel):
     cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
 
 cdef class ViewBookkeeping(Kernel):
-    @cython.locals(creation=cython.int, info=ViewInfo, base=TensorBase, index=cython.Py_ssize_t)
+    @cython.locals(creation=cython.int, single=cython.bint, info=ViewInfo, base=TensorBase, index=cython.Py_ssize_t)
     cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)

@@ -13,6 +13,7 @@ from minitorch.autograd.node import (
     Node,
     SavedOutput,
     SavedPacked,
+    attach_history,
     changed_text,
     gradient_target,
     next_sequence,
@@ -247,7 +248,7 @@ class GradNode(Node):
                     arguments.append(self.needs_of(target))
             result = formula(*arguments)
             if type(target) is tuple:
-                for slot, value in zip(target, result):  # noqa: B905 (hot; a formula returns one a target)
+                for slot, value in zip(target, result):
                     by_slot[slot] = value
             else:
                 by_slot[target] = result
@@ -357,12 +358,12 @@ class AutogradKernel(Kernel):
 
     def run_below(self, op, below, args, kwargs, state):
         """Run the kernel below with autograd switched off."""
-        if below.kernel.leaf:
+        if below.kernel.leaf and not state.trace:
             return below.kernel.run(op, below, args, kwargs)
         added = _AUTOGRAD_KEYS & ~state.excluded
         state.excluded |= added
         try:
-            return below.kernel.run(op, below, args, kwargs)
+            return op.run_below(below, args, kwargs)
         finally:
             state.excluded &= ~added
 
@@ -373,23 +374,9 @@ class AutogradKernel(Kernel):
         below: Entry = entry.below
         if below is None:
             below = op.entry_below(entry, _AFTER_AUTOGRAD)
-        if state.trace:
-            return self.run_traced(op, entry, below, args, kwargs, state)
         if state.grad_enabled and self.info.has_formulas and self.any_requires_grad(args, kwargs):
             return self.record(op, below, args, kwargs, state)
         return self.run_below(op, below, args, kwargs, state)
-
-    def run_traced(self, op, entry, below, args, kwargs, state):
-        from minitorch.dispatch import operator as operator_module
-
-        operator_module.trace_hook("redispatch", op, below, args, kwargs, state.trace)
-        state.trace += 1
-        try:
-            if state.grad_enabled and self.info.has_formulas and self.any_requires_grad(args, kwargs):
-                return self.record(op, below, args, kwargs, state)
-            return self.run_below(op, below, args, kwargs, state)
-        finally:
-            state.trace -= 1
 
     def make_node(self, op, args, kwargs):
         """Return a node with its edges, without anything saved."""
@@ -551,21 +538,27 @@ class InplaceAutogradKernel(AutogradKernel):
         if below is None:
             below = op.entry_below(entry, _AFTER_AUTOGRAD)
         target: TensorBase = args[0]
-        records = state.grad_enabled and self.any_requires_grad(args, kwargs)
-        if state.grad_enabled and (records or target.view_info is not None or target.requires_grad_flag):
-            check_inplace(target, records or requires_grad(target))
+        # A target that requires a gradient gets a new history even where nothing has a formula:
+        # its old one ends here.
+        records = state.grad_enabled and (requires_grad(target) or self.any_requires_grad(args, kwargs))
         if not records:
             return self.run_below(op, below, args, kwargs, state)
+        check_inplace(target)
         return self.record(op, below, args, kwargs, state)
 
     def record(self, op, below, args, kwargs, state):
-        node: GradNode = self.make_node(op, args, kwargs)
         target: TensorBase = args[0]
+        if target.handle.dtype.kind in "biu":
+            # Nothing that is written to integers has a gradient.
+            self.run_below(op, below, args, kwargs, state)
+            return target
+        node: GradNode = self.make_node(op, args, kwargs)
         self.save_inputs(node, args, kwargs, state)
         if state.anomaly:
             note_traceback(node)
         self.run_below(op, below, args, kwargs, state)
-        rebase_history(target, node)
+        info: DerivativeInfo = self.info
+        rebase_history(target, node, 0 if info.differentiable and info.differentiable[0][0] == 0 else -1)
         plan: Plan = node.plan
         if plan.saves_outputs:
             self.save_outputs(node, target, state)
@@ -613,8 +606,7 @@ def pack(hooks, tensor, output_nr):
     enabled = state.grad_enabled
     state.grad_enabled = False
     try:
-        source = tensor if output_nr is None else tensor.detach()
-        return SavedPacked(pack_hook(source), unpack_hook, output_nr)
+        return SavedPacked(pack_hook(tensor.detach()), unpack_hook, tensor, output_nr)
     finally:
         state.saved_tensor_hooks = hooks
         state.grad_enabled = enabled
@@ -627,33 +619,37 @@ def note_traceback(node):
     note(node)
 
 
-def check_inplace(target, needs_gradient):
+def check_inplace(target):
     """Raise for the in-place changes that autograd forbids (spec A8)."""
     info: ViewInfo = target.view_info
     if info is not None:
-        if info.creation != 0 and (needs_gradient or info.base.requires_grad_flag):
+        if info.creation != 0:
             from minitorch.autograd.graph import forbidden_view_text
 
             raise RuntimeError(forbidden_view_text(target, info))
-        if info.base.requires_grad_flag and info.base.node is None:
+        if info.base.node is None and requires_grad(target):
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place operation."
             )
-    if target.requires_grad_flag and target.node is None and info is None:
+    elif target.requires_grad_flag and target.node is None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-def rebase_history(target, node):
-    """Make `node` the history of a tensor that was changed in place, and of its base if it is a view."""
+def rebase_history(target, node, slot):
+    """Make `node` the history of a tensor that was changed in place, and of its base if it is a view.
+
+    Parameters
+    ----------
+    slot : int
+        Which input of `node` the tensor was; -1 if its old values do not matter.
+    """
     info: ViewInfo = target.view_info
     if info is not None:
         from minitorch.autograd.graph import rebase_view
 
-        rebase_view(target, info, node)
+        rebase_view(target, info, node, slot)
         return
-    target.node = node
-    target.output_nr = 0
-    target.requires_grad_flag = True
+    attach_history(target, node, 0)
 
 
 class InplaceBookkeeping(Kernel):
@@ -675,7 +671,7 @@ class InplaceBookkeeping(Kernel):
         added = _BOTH & ~state.excluded
         state.excluded |= added
         try:
-            below.kernel.run(op, below, args, kwargs)
+            op.run_below(below, args, kwargs)
         finally:
             state.excluded &= ~added
         target.bump_version()
@@ -695,31 +691,30 @@ class ViewBookkeeping(Kernel):
         below: Entry = entry.below
         if below is None:
             below = op.entry_below(entry, _AFTER_AD_INPLACE_OR_VIEW)
-        result = below.kernel.run(op, below, args, kwargs)
+        result = op.run_below(below, args, kwargs)
         source: TensorBase = args[0]
         if not source.key_set & _AD_INPLACE_OR_VIEW:
             return result
         state: LocalState = current()
         parent: ViewInfo = source.view_info
         base = source if parent is None else parent.base
-        creation = 0
-        if state.inference_mode:
-            creation = 2
-        elif not state.grad_enabled:
-            creation = 1
-        if parent is not None and parent.creation > creation:
+        single = isinstance(result, TensorBase)
+        # Several views of one memory refuse in-place changes.
+        if parent is not None and parent.creation != 0:
             creation = parent.creation
-        if isinstance(result, TensorBase):
+        elif state.inference_mode:
+            creation = 2
+        elif state.grad_enabled:
+            creation = 0 if single else 3
+        else:
+            creation = 1 if single else 4
+        if single:
             tensor: TensorBase = result
             info = make_view_info(base, parent, op, args[1:], kwargs, -1, creation)
             counter: VersionCounter = tensor.version_counter
             info.attr_version = counter.version
             tensor.view_info = info
         else:
-            if creation == 0:
-                creation = 3
-            elif creation == 1:
-                creation = 4
             for index, item in enumerate(result):
                 output: TensorBase = item
                 info = make_view_info(base, parent, op, args[1:], kwargs, index, creation)

@@ -13,6 +13,7 @@ cdef class Node:
     cdef public object post_hooks
     cdef public object retain_hooks
     cdef public object extra
+    cdef public bint runs_always
     cdef object __weakref__
     cpdef object apply(self, list grads)
     cpdef object release(self)
@@ -28,7 +29,10 @@ cdef class SavedPacked:
     cdef public object packed
     cdef public object unpack
     cdef public object output_nr
+    cdef public object target
+    cdef public int target_number
 
 cpdef object gradient_target(TensorBase tensor)
 cpdef bint requires_grad(TensorBase tensor)
 cpdef unsigned long long next_sequence()
+cpdef object attach_history(TensorBase tensor, Node node, int output_nr)

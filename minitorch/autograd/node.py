@@ -16,6 +16,7 @@ Note [Saved tensors and versions]
 
 from __future__ import annotations
 
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS
 from minitorch.dispatch.local_state import LocalState, current
 from minitorch.tensor.base import TensorBase, VersionCounter, ViewInfo, new_tensor
 
@@ -59,6 +60,8 @@ class Node:
         Hooks of the node itself.
     extra : dict or None
         Anomaly trace, metadata, prehooks of the node.
+    runs_always : bool
+        It wants to run when not one gradient of its outputs is defined.
     """
 
     def apply(self, grads):
@@ -67,6 +70,11 @@ class Node:
 
     def release(self):
         """Free what is saved; a second backward then raises."""
+
+    def __call__(self, *grads):
+        """Return the gradients of the inputs (one, or a tuple) from those of the outputs."""
+        results = self.apply(list(grads))
+        return results[0] if len(results) == 1 else tuple(results)
 
     def __lt__(self, other):
         # The engine's heap runs the node that was made last first.
@@ -87,7 +95,7 @@ class Node:
         """Pairs ``(node, output number)``, one an input; leaves appear as `AccumulateGrad`."""
         from minitorch.autograd.graph import as_public_edge
 
-        return tuple([as_public_edge(t, n) for t, n in zip(self.targets, self.numbers)])  # noqa: B905 (hot module, same length)
+        return tuple([as_public_edge(t, n) for t, n in zip(self.targets, self.numbers)])
 
     @property
     def metadata(self):
@@ -130,6 +138,7 @@ if not COMPILED:
     Node.post_hooks = None
     Node.retain_hooks = None
     Node.extra = None
+    Node.runs_always = False
 
 
 class SavedOutput:
@@ -159,28 +168,50 @@ class SavedOutput:
 
 
 class SavedPacked:
-    """A saved tensor as a pack hook returned it."""
+    """A saved tensor as a pack hook returned it.
 
-    __slots__ = ("output_nr", "packed", "unpack")
+    Attributes
+    ----------
+    output_nr : int or None
+        Which output of the node it is; None for an input.
+    target, target_number
+        Where the gradient of an input goes; None if it requires none.
+    """
 
-    def __init__(self, packed, unpack, output_nr):
+    __slots__ = ("output_nr", "packed", "target", "target_number", "unpack")
+
+    def __init__(self, packed, unpack, tensor, output_nr):
         self.packed = packed
         self.unpack = unpack
-        self.output_nr = output_nr  # None for an input
+        self.output_nr = output_nr
+        self.target = None
+        self.target_number = 0
+        if output_nr is None and requires_grad(tensor):
+            self.target = gradient_target(tensor)
+            self.target_number = tensor.output_nr
 
     def restore(self, node):
+        """Return what the unpack hook returns, with the history of the tensor that was saved."""
         tensor = self.unpack(self.packed)
         if not isinstance(tensor, TensorBase):
             raise TypeError(
                 f"saved tensor hooks: unpack_hook must return a Tensor, and returned {type(tensor).__name__}"
             )
-        if self.output_nr is not None and not tensor.requires_grad_flag:
-            restored: TensorBase = new_tensor(tensor.handle, tensor.key_set)
+        if self.output_nr is None and self.target is None:
+            return tensor
+        restored: TensorBase = new_tensor(tensor.handle, tensor.key_set)
+        restored.storage_cell = tensor.storage_cell
+        restored.version_counter = tensor.version_counter
+        restored.requires_grad_flag = True
+        if self.output_nr is not None:
             restored.node = node
             restored.output_nr = self.output_nr
-            restored.requires_grad_flag = True
-            return restored
-        return tensor
+        elif isinstance(self.target, Node):
+            restored.node = self.target
+            restored.output_nr = self.target_number
+        else:
+            restored.autograd_meta = {"stands_for": self.target}
+        return restored
 
 
 def changed_text(handle, node, output_nr, version, expected):
@@ -188,11 +219,12 @@ def changed_text(handle, node, output_nr, version, expected):
     from minitorch.core.dtype import from_numpy_dtype
 
     kind = from_numpy_dtype(handle.dtype).scalar_name
-    what = f", which is output {output_nr} of {node.name().removesuffix('0').removesuffix('Backward')}," if node else ","
+    name = node.name().removesuffix("0").removesuffix("Backward") if node is not None else ""
+    what = f", which is output {output_nr} of {name}," if name else ","
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{kind}Tensor {list(handle.shape)}]{what} is at version {version}; expected version {expected} instead. "
-        "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+        f"[torch.{kind}Tensor {list(handle.shape)}]{what} is at version {version}; expected version {expected} "
+        "instead. Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
         "minitorch.autograd.set_detect_anomaly(True)."
     )
 
@@ -208,7 +240,8 @@ def requires_grad(tensor):
 def gradient_target(tensor):
     """Return where the gradient of `tensor` goes: its node, or itself when it is a leaf.
 
-    The node of a view whose base was changed in place since is made anew first.
+    The node of a view whose base was changed in place since is made anew first.  None for a
+    view made without grad mode: it requires a gradient as its base does, and has no history.
     """
     info: ViewInfo = tensor.view_info
     if info is not None and tensor.key_set:
@@ -216,23 +249,45 @@ def gradient_target(tensor):
         if counter is not None and counter.version != info.attr_version and info.base.requires_grad_flag:
             _regenerate(tensor, info, counter)
     node = tensor.node
-    return tensor if node is None else node
+    if node is not None:
+        return node
+    if tensor.autograd_meta is not None and "stands_for" in tensor.autograd_meta:
+        return tensor.autograd_meta["stands_for"]
+    return tensor if info is None or tensor.requires_grad_flag else None
 
 
 def _regenerate(tensor, info, counter):
     """Give a view the node that says how it comes from its changed base."""
     if info.creation != 0:
-        return
+        from minitorch.autograd.graph import forbidden_view_text
+
+        raise RuntimeError(forbidden_view_text(tensor, info, True))
     if info.base.node is None:
         return
     state: LocalState = current()
-    enabled = state.grad_enabled
-    state.grad_enabled = True
+    enabled, inference, trace = state.grad_enabled, state.inference_mode, state.trace
+    included, excluded = state.included, state.excluded
+    state.grad_enabled, state.inference_mode, state.trace = True, False, 0
+    state.excluded = excluded & ~AUTOGRAD_KEYS
+    state.included = included | AD_INPLACE_OR_VIEW
     try:
         fresh: TensorBase = info.replay(info.base)
     finally:
-        state.grad_enabled = enabled
-    tensor.node = fresh.node
-    tensor.output_nr = fresh.output_nr
-    tensor.requires_grad_flag = True
+        state.grad_enabled, state.inference_mode, state.trace = enabled, inference, trace
+        state.included, state.excluded = included, excluded
+    attach_history(tensor, fresh.node, fresh.output_nr)
     info.attr_version = counter.version
+
+
+def attach_history(tensor, node, output_nr):
+    """Make `tensor` output number `output_nr` of `node`; a wish to keep its gradient goes along."""
+    old = tensor.node
+    if old is not None:
+        hooks = old.retain_hooks
+        if hooks is not None and tensor.output_nr in hooks and hooks[tensor.output_nr]() is tensor:
+            if node.retain_hooks is None:
+                node.retain_hooks = {}
+            node.retain_hooks[output_nr] = hooks.pop(tensor.output_nr)
+    tensor.node = node
+    tensor.output_nr = output_nr
+    tensor.requires_grad_flag = True

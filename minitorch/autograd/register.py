@@ -15,6 +15,7 @@ from minitorch.autograd.kernel import (
     ViewBookkeeping,
 )
 from minitorch.core.dtype import from_numpy_dtype
+from minitorch.core.memory_format import contiguous_format
 from minitorch.dispatch.operator import OPERATORS, Operator
 from minitorch.ops import functions as F
 from minitorch.ops.assemble import is_view
@@ -34,11 +35,11 @@ def _register_operator(name: str, declaration: Any, op: Operator) -> None:
         op.register("ADInplaceOrView", InplaceBookkeeping())
         return
     op.register("Autograd", AutogradKernel(DERIVATIVES.get(name)))
-    if is_view(declaration):
+    if is_view(declaration) and name != "detach":  # which shares memory but is no view (spec A7)
         op.register("ADInplaceOrView", ViewBookkeeping())
 
 
-def sum_to_shape(grad: Any, shape: tuple, node: Any) -> Any:
+def sum_to_shape(grad: Any, shape: tuple, node: Any, index: int) -> Any:
     """Return a gradient summed over the dimensions that broadcasting added or stretched.
 
     Raises
@@ -51,21 +52,21 @@ def sum_to_shape(grad: Any, shape: tuple, node: Any) -> Any:
     if lead < 0:
         if grad.numel() == 1 and all(n == 1 for n in shape):
             return F.reshape(grad, list(shape))
-        _wrong_shape(node, have, shape)
+        _wrong_shape(node, index, have, shape)
     dims = list(range(lead))
     for i, n in enumerate(shape):
         if have[lead + i] != n:
             if n != 1:
-                _wrong_shape(node, have, shape)
+                _wrong_shape(node, index, have, shape)
             dims.append(lead + i)
     grad = F.sum(grad, dims, True)
     return F.reshape(grad, list(shape)) if lead else grad
 
 
-def _wrong_shape(node: Any, have: tuple, shape: tuple) -> None:
+def _wrong_shape(node: Any, index: int, have: tuple, shape: tuple) -> None:
     raise RuntimeError(
-        f"Function {node.name()} returned an invalid gradient: got {list(have)} but expected shape compatible with "
-        f"{list(shape)}"
+        f"Function {node.name()} returned an invalid gradient at index {index} - got {list(have)} but expected shape "
+        f"compatible with {list(shape)}"
     )
 
 
@@ -77,6 +78,26 @@ def cast_to(grad: Any, np_dtype: Any) -> Any:
     return F.to(grad, dtype)
 
 
+def copy_for(tensor: Any, grad: Any, create_graph: bool) -> Any:
+    """Return a copy of a gradient with the strides of its tensor where that is dense, else row by row."""
+    copied = F.clone(grad, memory_format=contiguous_format)
+    if copied.stride() != tensor.stride() and is_dense(tensor):
+        placed = F.empty_strided(tensor.shape, tensor.stride(), dtype=grad.dtype, device=grad.device)
+        copied = placed.copy_(grad)
+    return copied if create_graph else copied.detach()
+
+
+def is_dense(tensor: Any) -> bool:
+    """Return whether the elements of a tensor fill a stretch of memory without gaps or overlaps."""
+    expected = 1
+    for step, n in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if n != 1:
+            if step != expected:
+                return False
+            expected *= n
+    return True
+
+
 def register() -> None:
     """Register the autograd kernels of all declared operators, and give the engine what it calls."""
     load_families("minitorch.autograd.derivatives")
@@ -85,5 +106,6 @@ def register() -> None:
             raise LookupError(f"{name} has a derivative and no declaration")
     for name, declaration in DECLARATIONS.items():
         _register_operator(name, declaration, OPERATORS["aten::" + name])
-    engine.set_operators(F.add, sum_to_shape, cast_to, F.clone, F.detach)
+    engine.set_operators(F.add, sum_to_shape, cast_to, copy_for)
+    engine.calibrate(lambda: F.ones([]), lambda: F.ones([]))
     register_fallbacks()

@@ -244,6 +244,11 @@ def default_device() -> device:
     return _local.default or cpu
 
 
+def get_default_device() -> device:
+    """Return where factories create tensors that name no device, in this thread."""
+    return default_device()
+
+
 def set_default_device(d: str | device | None) -> None:
     """Set where factories create tensors that name no device, in this thread.
 

@@ -198,7 +198,7 @@ autograd_keys = DispatchKeySet.from_bits(keys.AUTOGRAD_KEYS)
 """The three autograd functionalities, without any backend."""
 after_autograd = DispatchKeySet.from_bits(keys.AFTER_AUTOGRAD)
 """What an autograd kernel passes on: everything below the lowest autograd key."""
-after_ADInplaceOrView = DispatchKeySet.from_bits(keys.AFTER_AD_INPLACE_OR_VIEW)  # noqa: N816
+after_ADInplaceOrView = DispatchKeySet.from_bits(keys.AFTER_AD_INPLACE_OR_VIEW)
 """What an ADInplaceOrView kernel passes on."""
 autogradother_backends = DispatchKeySet.from_bits(
     BACKEND_MASK

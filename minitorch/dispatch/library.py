@@ -3,7 +3,7 @@
 Note [Lifetime of registrations]
     A library keeps a list of how to undo each of its registrations, and nothing else
     keeps the library.  Dropping the last reference, or `_destroy`, undoes them in reverse
-    order.  Functions that register without being given a library (`define`, `impl`, ...)
+    order.  Functions that register without being given a library (`library_functions`)
     use libraries that live as long as the process.
 """
 
@@ -13,7 +13,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minitorch.core.device import dispatch_key_name
 from minitorch.dispatch import dispatcher
 from minitorch.dispatch.dispatcher import caller_location, split_name, target_key
 from minitorch.dispatch.fake_impl import FakeImplKernel
@@ -66,6 +65,23 @@ class LibraryFallback(FallbackKernel):
     def run(self, op: Any, entry: Any, args: Any, kwargs: Any) -> Any:
         result = FallbackKernel.run(self, op, entry, args, kwargs)
         return convert_returns(op.schema, op.qualname, result)
+
+
+def split_qualname(qualname: str) -> tuple[str, str]:
+    """Return namespace and name of ``"ns::name"``.
+
+    Raises
+    ------
+    ValueError
+        If `qualname` has another form.
+    """
+    parts = qualname.split("::")
+    if len(parts) != 2 or not all(parts):
+        raise ValueError(
+            'Expected `qualname` to be of the form "namespace::name", but got '
+            f"{qualname}. The qualname must consist of a namespace and a name, e.g. aten::sin"
+        )
+    return parts[0], parts[1]
 
 
 def _undo_all(undo: list[Callable[[], None]]) -> None:
@@ -486,185 +502,3 @@ def get_kernel(
             f"{', '.join(found.available_keys()) or 'none'}"
         )
     return KernelHandle(found, key, kernel)
-
-
-# -- functions that keep a library of their own --------------------------------------------
-
-_KEPT: list[Library] = []
-
-
-def _kept_library(ns: str, kind: str) -> Library:
-    lib = Library(ns, kind)
-    _KEPT.append(lib)
-    return lib
-
-
-def library_for(op: OpOverload, lib: Library | None) -> Library:
-    """Return `lib`, or where there is none a new library that lives forever."""
-    return _kept_library(op.namespace, "IMPL") if lib is None else lib
-
-
-def split_qualname(qualname: str) -> tuple[str, str]:
-    """Return namespace and name of ``"ns::name"``.
-
-    Raises
-    ------
-    ValueError
-        If `qualname` has another form.
-    """
-    parts = qualname.split("::")
-    if len(parts) != 2 or not all(parts):
-        raise ValueError(
-            'Expected `qualname` to be of the form "namespace::name", but got '
-            f"{qualname}. The qualname must consist of a namespace and a name, e.g. aten::sin"
-        )
-    return parts[0], parts[1]
-
-
-def define(
-    qualname: str,
-    schema: str,
-    *,
-    lib: Library | None = None,
-    tags: Tag | str | Sequence[Tag | str] = (),
-) -> None:
-    """Define the operator `qualname` with a schema that has no name.
-
-    Parameters
-    ----------
-    qualname : str
-        ``"ns::name"`` or ``"ns::name.overload"``.
-    schema : str
-        ``"(Tensor x) -> Tensor"``.
-    lib : Library, optional
-        What the definition lives as long as; forever if there is none.
-
-    Raises
-    ------
-    ValueError
-        If `qualname` or `schema` has another form.
-    """
-    namespace, name = split_qualname(qualname)
-    if not schema.lstrip().startswith("("):
-        raise ValueError(
-            "define(qualname, schema, ...): expected schema to look like e.g. "
-            f'"(Tensor x) -> Tensor" but got "{schema}"'
-        )
-    if lib is None:
-        lib = _kept_library(namespace, "FRAGMENT")
-    lib.define(name + schema, tags=tags)
-
-
-def impl(
-    qualname: str,
-    types: str | Sequence[str],
-    func: Callable[..., Any] | None = None,
-    *,
-    lib: Library | None = None,
-) -> Any:
-    """Register `func` for device types or dispatch keys; without `func`, return a decorator.
-
-    Parameters
-    ----------
-    types : str or sequence of str
-        Device types (``"cpu"``), names of dispatch keys, or ``"default"`` for
-        CompositeExplicitAutograd.
-    """
-    names = (types,) if isinstance(types, str) else tuple(types)
-    keys = [_key_of_type(name) for name in names]
-
-    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
-        namespace, _ = split_qualname(qualname)
-        target = _kept_library(namespace, "IMPL") if lib is None else lib
-        for key in keys:
-            target.impl(qualname, fn, key)
-        return fn
-
-    if func is None:
-        return register
-    register(func)
-    return None
-
-
-def _key_of_type(name: str) -> str:
-    if name == "default":
-        return "CompositeExplicitAutograd"
-    if name in DispatchKey.by_name:
-        return name
-    return dispatch_key_name(name)
-
-
-def register_kernel(
-    op: str | OpOverload | OpOverloadPacket,
-    device_types: str | Sequence[str] | None,
-    func: Callable[..., Any] | None = None,
-    /,
-    *,
-    lib: Library | None = None,
-) -> Any:
-    """Register `func` for device types, all of them with None; as a decorator without `func`."""
-    types = "default" if device_types is None else device_types
-    if func is None:
-        return lambda fn: (impl(_qualname_of(op), types, fn, lib=lib), fn)[1]
-    return impl(_qualname_of(op), types, func, lib=lib)
-
-
-def _qualname_of(op: Any) -> str:
-    if isinstance(op, Operator):
-        return op.qualname
-    if isinstance(op, OpOverloadPacket):
-        return op._qualified_op_name
-    qualname = getattr(op, "_qualname", op)
-    if not isinstance(qualname, str):
-        raise ValueError(f"expected an operator or its qualified name, not {type(op).__name__}")
-    return qualname
-
-
-def register_fake(
-    op: str | OpOverload | OpOverloadPacket,
-    func: Callable[..., Any] | None = None,
-    /,
-    *,
-    lib: Library | None = None,
-    allow_override: bool = True,
-) -> Any:
-    """Register what computes an operator's results on tensors without elements.
-
-    It serves meta tensors and fake tensors.  The newest wins; a library takes it along.
-    """
-
-    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
-        qualname = _qualname_of(op)
-        target = lib or _kept_library(split_qualname(qualname)[0], "IMPL")
-        target._register_fake(qualname, fn, allow_override=allow_override)
-        return fn
-
-    return register if func is None else register(func)
-
-
-def register_torch_dispatch(
-    op: str | OpOverload | OpOverloadPacket,
-    torch_dispatch_class: type,
-    func: Callable[..., Any] | None = None,
-    /,
-    *,
-    lib: Library | None = None,
-) -> Any:
-    """Register what runs for a class instead of its own ``__torch_dispatch__``.
-
-    For the class of tensors it is called as ``func(cls, op, types, args, kwargs)``, for
-    that of modes as ``func(mode, op, types, args, kwargs)``.
-
-    Raises
-    ------
-    RuntimeError
-        If the operator has a rule for the class already.
-    """
-
-    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
-        qualname = _qualname_of(op)
-        target = lib or _kept_library(split_qualname(qualname)[0], "IMPL")
-        target._register_torch_dispatch_rule(qualname, torch_dispatch_class, fn)
-        return fn
-
-    return register if func is None else register(func)

@@ -204,7 +204,7 @@ class OpOverloadPacket:
             self.__dict__.pop(op._overloadname, None)
         names = OVERLOADS.get(self._qualified_op_name, ())
         self._overloads = tuple(
-            OPERATORS[f"{self._qualified_op_name}.{name}" if name else self._qualified_op_name]
+            overload_of(f"{self._qualified_op_name}.{name}" if name else self._qualified_op_name)
             for name in names
         )
         for op in self._overloads:

@@ -54,6 +54,7 @@ cdef class Operator:
     @cython.locals(key_set=cython.ulonglong)
     cpdef object call2(self, a, b)
     cpdef object redispatch_boxed(self, unsigned long long key_set, tuple args, dict kwargs)
+    cpdef object run_below(self, Entry entry, tuple args, dict kwargs)
     cpdef Entry lookup(self, unsigned long long key_set)
     cpdef Entry lookup_raw(self, unsigned long long key_set)
     cpdef Entry entry_below(self, Entry entry, unsigned long long after)

@@ -94,9 +94,9 @@ class Kernel:
     __slots__ = ("fn", "is_fallthrough", "key_name", "leaf", "origin", "owner")
 
     def __init__(self, fn=None):
-        self.fn = fn
+        self.fn: Any = fn
         self.key_name = ""
-        self.origin = None
+        self.origin: Any = None
         self.is_fallthrough = False
         self.leaf = False
         self.owner = None
@@ -271,9 +271,9 @@ class Operator:
         self.simple = -2  # not prepared
         self.positions = ()
         self.allow_numbers = False
-        self.tags = ()
+        self.tags: Any = ()
         self.declaration = None
-        self.hooks = None
+        self.hooks: Any = None
         self.return_count = 1
 
     # -- what it is ------------------------------------------------------------
@@ -284,7 +284,7 @@ class Operator:
         return f"{self.basename}.{self.overload}" if self.overload else self.basename
 
     @property
-    def schema(self):
+    def schema(self) -> Any:
         """The parsed schema (parsed on first use); None for a name that was never defined."""
         if self._parsed is None and self.schema_text is not None:
             parsed = parse_schema(self.schema_text)
@@ -524,6 +524,12 @@ class Operator:
     def redispatch_boxed(self, key_set, args, kwargs):
         """Run the kernel of the highest key of `key_set`: no arguments are looked at (spec R4)."""
         entry = self.lookup_raw(key_set)
+        if current().trace:
+            return self._traced("redispatch", entry, args, kwargs)
+        return entry.kernel.run(self, entry, args, kwargs)
+
+    def run_below(self, entry, args, kwargs):
+        """Run an entry from `entry_below`: a redispatch without a look-up."""
         if current().trace:
             return self._traced("redispatch", entry, args, kwargs)
         return entry.kernel.run(self, entry, args, kwargs)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from minitorch.dispatch.schema import Schema
 
 
-class Tag(str, enum.Enum):
+class Tag(enum.StrEnum):
     """A property of an operator; a member equals its name, so that ``"core" in op.tags`` works."""
 
     core = "core"
@@ -32,12 +32,8 @@ class Tag(str, enum.Enum):
     reduction = "reduction"
     view_copy = "view_copy"
 
-    __hash__ = str.__hash__
-
     def __repr__(self) -> str:
         return f"<Tag.{self.value}>"
-
-    __str__ = __repr__
 
 
 def as_tags(tags: Tag | str | Iterable[Tag | str]) -> tuple[Tag, ...]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minitorch.dispatch.fake_impl import get_ctx
-from minitorch.dispatch.library import (
-    KernelHandle,
-    Library,
+from minitorch.dispatch.library import KernelHandle, Library, fallthrough_kernel, get_kernel
+from minitorch.dispatch.library_functions import (
     define,
-    fallthrough_kernel,
-    get_kernel,
     impl,
     register_fake,
     register_torch_dispatch,
@@ -23,6 +20,9 @@ from minitorch.library.registration import (
     register_autograd,
     register_kernel,
 )
+
+if TYPE_CHECKING:
+    from minitorch.testing.opcheck import opcheck
 
 __all__ = [
     "CustomOpDef",

@@ -10,7 +10,8 @@ from minitorch.dispatch.keys import DispatchKey, parse_key
 from minitorch.dispatch.library import Library
 from minitorch.dispatch.local_state import ExcludeKeysGuard
 from minitorch.dispatch.namespace import OpOverload
-from minitorch.tensor.base import TensorBase
+from minitorch.ops import functions as F
+from minitorch.tensor.tensor import Tensor
 
 
 def autocast_key(device_type: str) -> DispatchKey:
@@ -44,9 +45,9 @@ def add_autocast_rule(lib: Library, op: OpOverload, device_type: str, cast_input
     kind = device(device_type).type
 
     def cast(value: Any) -> Any:
-        if isinstance(value, TensorBase):
+        if isinstance(value, Tensor):
             eligible = value.dtype.is_floating_point and value.dtype is not float64
-            return value.to(cast_inputs) if eligible and value.device.type == kind else value
+            return F.to(value, cast_inputs) if eligible and value.device.type == kind else value
         if isinstance(value, (list, tuple)):
             return type(value)(cast(item) for item in value)
         return value

@@ -168,7 +168,7 @@ class AutogradRule:
         arguments = {"ctx": ctx, "inputs": inputs, "output": result}
         if self._has_keyword_only:
             arguments["keyword_only_inputs"] = keywords
-        with _needs_of_operator(ctx, call):
+        with _OperatorNeeds(ctx, call):
             self.setup_context(**arguments)
 
     def gradients(self, ctx: Any, call: _Call, grads: tuple[Any, ...]) -> list[Any]:
@@ -178,7 +178,7 @@ class AutogradRule:
                 f"Trying to backward through {self.op} but no autograd formula was registered. "
                 "Please use register_autograd to add one."
             )
-        with _needs_of_operator(ctx, call):
+        with _OperatorNeeds(ctx, call):
             result = self.backward(ctx, *_structured(grads, call.output_lengths))
         items = list(result) if isinstance(result, tuple) else [result]
         count = len(call.input_lengths)
@@ -205,7 +205,7 @@ class AutogradRule:
         return flat
 
 
-class _needs_of_operator:  # noqa: N801 - a scope
+class _OperatorNeeds:
     """Scope in which ``ctx.needs_input_grad`` has the structure of the operator's arguments."""
 
     def __init__(self, ctx: Any, call: _Call):

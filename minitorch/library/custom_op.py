@@ -332,7 +332,7 @@ def _has_tensors(schema: Schema) -> bool:
     return any(a.type.base == "Tensor" for a in schema.arguments)
 
 
-def _tensors_in(values: Iterable[Any]) -> Iterator[TensorBase]:
+def _tensors_in(values: Iterable[Any]) -> Iterator[Any]:
     """Yield the tensors among `values`, those in lists and tuples too."""
     for value in values:
         if isinstance(value, TensorBase):
@@ -341,7 +341,7 @@ def _tensors_in(values: Iterable[Any]) -> Iterator[TensorBase]:
             yield from _tensors_in(value)
 
 
-def _memory_identity(tensor: TensorBase) -> int:
+def _memory_identity(tensor: Any) -> int:
     """Return a number that tensors of the same memory have in common."""
     cell = tensor.storage_cell
     return id(tensor.handle if cell is None else cell)

@@ -6,14 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from minitorch.core.dtype import dtype
-from minitorch.dispatch.library import Library, library_for
-from minitorch.dispatch.library import register_kernel as register_raw_kernel
+from minitorch.dispatch.library import Library
+from minitorch.dispatch.library_functions import library_for
+from minitorch.dispatch.library_functions import register_kernel as register_raw_kernel
 from minitorch.dispatch.namespace import OpOverload, OpOverloadPacket, overload_of
 from minitorch.library.autocast_rule import add_autocast_rule
 from minitorch.library.autograd_rule import AutogradRule, check_differentiable
 from minitorch.library.custom_op import CustomOpDef, definition_of
 
 Op = str | OpOverload | OpOverloadPacket | CustomOpDef
+
+
+def _overload(op: Op) -> OpOverload:
+    return op._opoverload if isinstance(op, CustomOpDef) else overload_of(op)
 
 
 def register_kernel(
@@ -31,7 +36,7 @@ def register_kernel(
     definition = definition_of(op)
     if definition is not None:
         return definition.register_kernel(device_types, func)
-    return register_raw_kernel(op, device_types, func, lib=lib)
+    return register_raw_kernel(_overload(op), device_types, func, lib=lib)
 
 
 def register_autograd(
@@ -73,7 +78,7 @@ def register_autograd(
     if definition is not None:
         definition.register_autograd(backward, setup_context=setup_context)
         return
-    overload = overload_of(op)
+    overload = _overload(op)
     check_differentiable(overload, overload, allow_views=False)
     rule = AutogradRule(overload)
     rule.set_formula(backward, setup_context)
@@ -94,6 +99,6 @@ def register_autocast(
         If the device type has no autocast, or `cast_inputs` is no dtype.
     """
     definition = definition_of(op)
-    overload = definition._opoverload if definition is not None else overload_of(op)
+    overload = _overload(op)
     target = definition._lib if definition is not None else library_for(overload, lib)
     add_autocast_rule(target, overload, device_type, cast_inputs)

@@ -155,3 +155,11 @@ def assemble() -> None:
     register_composites()
     families.load_families("minitorch.ops.shapes")
     binder.install()
+
+
+def module_functions(python_module: str, prefix: str) -> dict[str, Any]:
+    """Return the public functions of a module such as ``linalg``, by their names there (prefix cut off)."""
+    return {
+        name.removeprefix(prefix): make_public_function(name, FUNCTION, python_module)
+        for name in function_names(python_module)
+    }

@@ -55,18 +55,32 @@ class LikeSelectKernel(Kernel):
     def run(self, op, entry, args, kwargs):
         device = kwargs.get("device") if kwargs is not None else None
         if device is None:
-            entry = op.entry_below(entry, self.below)
-            return entry.kernel.run(op, entry, args, kwargs)
+            return op.run_below(op.entry_below(entry, self.below), args, kwargs)
         return op.redispatch_boxed(bits_of(device), args, kwargs)
+
+
+class ToCopySelectKernel(LikeSelectKernel):
+    """Redispatches ``_to_copy`` to where it copies to; meta tensors have nothing to copy elsewhere."""
+
+    __slots__ = ()
+
+    def run(self, op, entry, args, kwargs):
+        device = kwargs.get("device") if kwargs is not None else None
+        if device is not None and device.type != "meta" and args[0].device.type == "meta":
+            raise NotImplementedError(
+                "Cannot copy out of meta tensor; no data! Use Module.to_empty() instead of Module.to() to move a "
+                f"module, or empty_like(tensor, device='{device}') for memory without values."
+            )
+        return LikeSelectKernel.run(self, op, entry, args, kwargs)
 
 
 def register() -> None:
     """Register the kernels.
 
     An operator with a ``device`` argument gets one if it has no tensor arguments, or is named
-    ``*_like`` and reads nothing of its tensor but the geometry.
+    ``*_like`` and reads nothing of its tensor but the geometry, or is ``_to_copy``.
     """
-    below = ~parse_key("BackendSelect").bits
+    below = (1 << 64) - 1 & ~parse_key("BackendSelect").bits
     for name, declaration in DECLARATIONS.items():
         schema = declaration.schema
         head = schema[: schema.rindex("->")]
@@ -74,5 +88,7 @@ def register() -> None:
             continue
         if "Tensor" not in head:
             OPERATORS["aten::" + name].register("BackendSelect", BackendSelectKernel(parse_key("CPU").bits))
+        elif name == "_to_copy":
+            OPERATORS["aten::" + name].register("BackendSelect", ToCopySelectKernel(below))
         elif name.partition(".")[0].endswith("_like") and head.count("Tensor") == 1:
             OPERATORS["aten::" + name].register("BackendSelect", LikeSelectKernel(below))

@@ -25,6 +25,7 @@ from minitorch.tensor.base import TensorBase, is_plain
 
 _ALIASES = {"input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "x1": "self", "x2": "other"}
 _PYTHON_DTYPES = {float: float64, int: int64, bool: bool_dtype}
+_FACTORY_OPTIONS = ("dtype", "layout", "device", "pin_memory", "requires_grad")
 NO_DEFAULT = object()
 
 
@@ -91,6 +92,8 @@ def _bool_list(value):
 
 
 def _scalar_list(value):
+    if any(isinstance(v, TensorBase) and v.ndim for v in value):
+        raise Mismatch
     return [v.item() if isinstance(v, (np.generic, TensorBase)) else v for v in value]
 
 
@@ -236,6 +239,21 @@ def stands_alone(parameters: list[Argument], is_method: bool) -> int:
     return -1
 
 
+def tensor_first(function: Function, positional: list[Argument], args: tuple) -> tuple:
+    """Return a method's arguments in schema order, and where each of them came from (None: in place).
+
+    The tensor that a method is found on is the argument called ``self``, which is not the
+    first one of ``polygamma(int n, Tensor self)``.
+    """
+    if not function.is_method or not positional or positional[0].name == "self":
+        return args, None
+    at = next((i for i, a in enumerate(positional) if a.name == "self"), 0)
+    if at == 0 or len(args) <= at:
+        return args, None
+    order = [*range(1, at + 1), 0, *range(at + 1, len(args))]
+    return tuple([args[i] for i in order]), order
+
+
 def bind(function: Function, op, args: tuple, kwargs: dict, relaxed: bool):
     """Return the plan that calls `op` with such arguments, or the reason why it cannot be (a str)."""
     schema = op.schema
@@ -259,6 +277,12 @@ def bind(function: Function, op, args: tuple, kwargs: dict, relaxed: bool):
         requires_grad = "requires_grad"
         del given["requires_grad"]
     outs = op.declaration.out_names if op.declaration is not None and op.declaration.kind == "out" else ()
+    # A factory's ``out=`` may come with the options of the factory, which must agree with it.
+    options = ()
+    if outs and op.declaration.functional is None:
+        options = tuple(n for n in given if n in _FACTORY_OPTIONS and n not in names)
+        for name in options:
+            del given[name]
     # keyword -> parameter, aliases resolved
     keyword_of = {}
     for keyword in given:
@@ -278,6 +302,7 @@ def bind(function: Function, op, args: tuple, kwargs: dict, relaxed: bool):
     required = 0
     missing: list[tuple] = []
     allow_numbers = op.allow_numbers
+    args, order = tensor_first(function, positional, args)
     for place, argument in enumerate(positional):
         default = argument.default if argument.has_default else NO_DEFAULT
         if place < count:
@@ -291,7 +316,7 @@ def bind(function: Function, op, args: tuple, kwargs: dict, relaxed: bool):
                 except Mismatch:
                     return f"argument '{argument.name}' must be {shown(argument.type)}, not {shown_value(args[place:])}"
             else:
-                source = place
+                source = order[place] if order else place
                 how = converter_for(argument.type, args[place], relaxed, allow_numbers, place == alone)
                 if how is _UNFIT:
                     return _unfit(function, argument, place, args[place])
@@ -336,13 +361,13 @@ def bind(function: Function, op, args: tuple, kwargs: dict, relaxed: bool):
         named_results(op) if not outs or len(outs) > 1 else None, returns_list(op),
     )
     if outs:
-        plan = _with_out(function, plan, outs)
+        plan = _with_out(function, plan, outs, options)
     if requires_grad is not None:
         plan = _with_requires_grad(plan)
     return plan
 
 
-def _with_out(function: Function, plan: CallPlan, outs: tuple[str, ...]) -> CallPlan:
+def _with_out(function: Function, plan: CallPlan, outs: tuple[str, ...], options: tuple[str, ...]) -> CallPlan:
     """Return a plan that hands the keyword ``out`` to the written parameters."""
     inner = plan
 
@@ -354,9 +379,29 @@ def _with_out(function: Function, plan: CallPlan, outs: tuple[str, ...]) -> Call
                 f"{function.name}(): argument 'out' must be "
                 f"{'Tensor' if len(outs) == 1 else f'tuple of {len(outs)} Tensors'}, not {shown_value(out)}"
             )
-        return inner.run_with(args, kwargs, dict(zip(outs, values, strict=True)))
+        for name in options:
+            _check_option(name, kwargs[name], out)
+        result = inner.run_with(args, kwargs, dict(zip(outs, values, strict=True)))
+        return result.requires_grad_(True) if options and kwargs.get("requires_grad") else result
 
     return CallPlan(plan.op, (), (), (), 0, (), None, False, override=run)
+
+
+def _check_option(name: str, value: Any, out: TensorBase) -> None:
+    """Raise unless a factory's option agrees with the tensor that it writes to."""
+    if value is None or name in ("pin_memory", "requires_grad"):
+        return
+    if name == "dtype":
+        wanted = _PYTHON_DTYPES.get(value, value)
+        if wanted is not out.dtype:
+            raise RuntimeError(
+                f"dtype {wanted.scalar_name} does not match dtype of out parameter ({out.dtype.scalar_name})"
+            )
+        return
+    found = out.device if name == "device" else out.layout
+    wanted = device(value) if name == "device" else value
+    if wanted is not found and not (name == "device" and wanted.index is None and wanted.type == found.type):
+        raise RuntimeError(f"{name} {wanted} does not match {name} of out parameter ({found})")
 
 
 def _with_requires_grad(plan: CallPlan) -> CallPlan:

@@ -20,7 +20,10 @@ FAMILIES = (
     "convolution",
     "pooling",
     "attention",
+    "recurrent",
+    "vision",
     "loss",
+    "optimizers",
     "random",
 )
 

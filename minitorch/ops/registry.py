@@ -47,6 +47,7 @@ def operator(
     out: str | None = None,
     out_names: tuple[str, ...] = ("out",),
     variants: int = FUNCTION | METHOD,
+    inplace_variants: int | None = None,
     tags: tuple[str, ...] = (),
     python_module: str | None = None,
     doc: str = "",
@@ -68,6 +69,8 @@ def operator(
         The names of the ``out=`` overload's written arguments, one a return.
     variants : int
         ``FUNCTION | METHOD``: where the public name appears; 0 for nowhere.
+    inplace_variants : int, optional
+        The same for the in-place overload, where it differs.
     python_module : {"nn", "linalg", "special", "fft"}, optional
     """
     name = schema[: schema.index("(")]
@@ -81,7 +84,7 @@ def operator(
     if inplace is not None:
         _declare(
             Declaration(
-                inplace, inplace_schema(schema, inplace), variants,
+                inplace, inplace_schema(schema, inplace), variants if inplace_variants is None else inplace_variants,
                 tags, python_module, doc, "inplace", name,
             )
         )

@@ -269,7 +269,11 @@ def _foreign_array(array: Any, wanted: dtype | None) -> np.ndarray:
             "between byte orders is currently not supported."
         )
     from_numpy_dtype(array.dtype)
-    return array if wanted is None else array.astype(wanted.np, copy=False)
+    if wanted is None:
+        return array
+    if array.dtype.kind == "c" and not wanted.is_complex and wanted is not bool_:
+        array = array.real
+    return array.astype(wanted.np, copy=False)
 
 
 def tensor(

@@ -7,13 +7,12 @@ import weakref
 
 import pytest
 
-from minitorch.dispatch import library as library_module
+from minitorch.dispatch import library_functions
 from minitorch.dispatch.fake_impl import get_ctx, run_fake_impl
 from minitorch.dispatch.keys import parse_key
-from minitorch.dispatch.library import (
-    Library,
+from minitorch.dispatch.library import Library, fallthrough_kernel
+from minitorch.dispatch.library_functions import (
     define,
-    fallthrough_kernel,
     impl,
     register_fake,
     register_kernel,
@@ -27,11 +26,11 @@ from minitorch.dispatch.tags import Tag
 @pytest.fixture
 def kept():
     """Destroy what helpers keep in libraries of their own."""
-    count = len(library_module._KEPT)
+    count = len(library_functions._KEPT)
     yield
-    for lib in reversed(library_module._KEPT[count:]):
+    for lib in reversed(library_functions._KEPT[count:]):
         lib._destroy()
-    del library_module._KEPT[count:]
+    del library_functions._KEPT[count:]
 
 
 # -- kinds and lifetimes ---------------------------------------------------------------
@@ -283,6 +282,24 @@ def test_module_impl(library, bare):
     assert set(OPERATORS["testing::f"].kernels) == {"CPU", "CUDA", "CompositeExplicitAutograd"}
     with pytest.raises(RuntimeError, match="zork"):
         impl("testing::f", "zork", lambda x: 1, lib=lib)
+
+
+def test_decorators_of_the_older_form(library, bare):
+    lib = library()
+
+    @define(lib, "f.a(Tensor x) -> int")
+    def composite(x):
+        return 1
+
+    @impl(lib, "f.a", "CPU")
+    def cpu(x):
+        return 2
+
+    assert (composite(None), cpu(None)) == (1, 2)
+    assert ops.testing.f.a(bare("CPU")) == 2
+    assert ops.testing.f.a(bare("CUDA")) == 1
+    with pytest.raises(TypeError, match="cannot be a str"):
+        impl("testing::f", "cpu", "CPU", lib=lib)
 
 
 def test_module_register_kernel(library, bare):

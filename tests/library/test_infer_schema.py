@@ -1,6 +1,6 @@
 """`infer_schema` (spec L11)."""
 
-# ruff: noqa: UP006, UP007, UP035, UP045, B006, B008 - the spellings of `typing` are what is tested
+# ruff: noqa: UP006, UP007, UP035, UP045, B006 - the spellings of `typing` are what is tested
 
 from __future__ import annotations
 

@@ -268,14 +268,14 @@ derivative(
 )
 derivative(
     "sigmoid_backward",
-    grad_output=lambda grad, output: F.sigmoid_backward(grad, output),
-    output=lambda grad, grad_output, output: grad * grad_output.conj() * (1 - 2 * output.conj()),
+    grad_output=lambda grad, output: F.sigmoid_backward(grad, output.conj()),
+    output=lambda grad, grad_output, output: grad.conj() * grad_output * (1 - 2 * output.conj()),
     result="elementwise",
 )
 derivative(
     "tanh_backward",
-    grad_output=lambda grad, output: F.tanh_backward(grad, output),
-    output=lambda grad, grad_output, output: grad * grad_output.conj() * (-2 * output.conj()),
+    grad_output=lambda grad, output: F.tanh_backward(grad, output.conj()),
+    output=lambda grad, grad_output, output: grad.conj() * grad_output * (-2 * output.conj()),
     result="elementwise",
 )
 

@@ -457,7 +457,12 @@ derivative(
     self=lambda grad, self: masked(grad, F.isfinite(self)),
     result="elementwise",
 )
-derivative("nextafter", self=lambda grad: grad, other=zeros, result="elementwise")
+derivative(
+    "nextafter",
+    self=lambda grad, self, other: F.where(self == other, 0, grad),
+    other=zeros,
+    result="elementwise",
+)
 
 
 # ---------------------------------------------------------------- three operands

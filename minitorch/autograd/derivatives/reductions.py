@@ -43,7 +43,7 @@ def _count(shape, dim) -> int:
 
 
 def conj(tensor):
-    return F.conj(tensor) if tensor.is_complex() else tensor
+    return tensor.conj()
 
 
 def selected_backward(grad, shape, dim, keepdim, indices):

@@ -29,16 +29,20 @@ def handle_of(value):
 
 def explain(op, args, kwargs, error):
     """Raise the precise error for arguments that a kernel failed on, or `error` itself."""
-    shape = SHAPES.get(op.unqualified)
+    declaration = op.declaration
+    functional = None if declaration is None or declaration.kind != "inplace" else declaration.functional
+    shape = SHAPES.get(op.unqualified if functional is None else functional)
     if shape is not None:
         keywords = {}
         for name, value in (kwargs or {}).items():
             keywords[name] = handle_of(value)
         handles = [handle_of(a) for a in args]
         try:
-            shape(*handles, **keywords)
+            result = shape(*handles, **keywords)
         except Exception as precise:
             raise precise from None
+        if functional is not None:
+            check_result_shape(op, handles[0], result)
     raise error
 
 
@@ -204,13 +208,20 @@ def write_back(xp, op, target, result):
     RuntimeError
         If the result has another shape, or a dtype of a higher category.
     """
+    check_result_shape(op, target, result)
+    if result.dtype.kind == "f" and target.dtype.kind == "c":
+        raise RuntimeError(f"In-place {op.basename.rstrip('_')} is not supported for complex tensors.")
+    check_result_cast(op, result.dtype, target.dtype)
+    xp.copyto(target, result, casting="unsafe")
+
+
+def check_result_shape(op, target, result):
+    """Raise unless a result has the shape of the array it is to be written to."""
     if result.shape != target.shape:
         raise RuntimeError(
             f"{op.basename}: output with shape {list(target.shape)} doesn't match the broadcast shape "
             f"{list(result.shape)}; an in-place operator cannot enlarge its first argument"
         )
-    check_result_cast(op, result.dtype, target.dtype)
-    xp.copyto(target, result, casting="unsafe")
 
 
 def check_result_cast(op, source, target):

@@ -31,7 +31,9 @@ _MOST_WASTE = 1.35
 class _Plan:
     """Sizes, and views of buffers, of a convolution of `images` of one shape."""
 
-    def __init__(self, x_shape, w_shape, stride, padding, dilation, groups, itemsize):
+    def __init__(
+        self, x_shape, w_shape, stride, padding, dilation, groups, itemsize, out=None
+    ):
         self.count = x_shape[0]
         self.channels = x_shape[1]
         self.groups = groups
@@ -45,10 +47,12 @@ class _Plan:
         self.padded = padded = tuple(
             n + 2 * p for n, p in zip(self.inner, padding, strict=True)
         )
-        self.out = out = tuple(
-            (n - d * (k - 1) - 1) // s + 1
-            for n, k, s, d in zip(padded, kernel, stride, dilation, strict=True)
-        )
+        if out is None:
+            out = tuple(
+                (n - d * (k - 1) - 1) // s + 1
+                for n, k, s, d in zip(padded, kernel, stride, dilation, strict=True)
+            )
+        self.out = out
         steps = [itemsize]
         for n in reversed(padded[1:]):
             steps.append(steps[-1] * n)
@@ -265,9 +269,11 @@ def convolution_kernel(
     )
     if min(shape[2:]) <= 0:
         raise ValueError("output would be empty")
-    plan = _Plan(shape, weight.shape, stride, padding, dilation, groups, itemsize)
-    if plan.out != input.shape[2:]:
+    if not all(o < max(s, t) for o, s, t in zip(output_padding, stride, dilation, strict=True)):
         raise ValueError("output padding too large")
+    plan = _Plan(
+        shape, weight.shape, stride, padding, dilation, groups, itemsize, input.shape[2:]
+    )
     result, _ = convolve_backward(xp, input, None, weight, plan, True, False)
     if bias is not None:
         result += bias.reshape(-1, *(1,) * d)
@@ -313,7 +319,10 @@ def convolution_backward_kernel(
         grad_bias = _channel_sums(xp, grad_output)
     if transposed:
         # The roles of input and gradient are exchanged.
-        plan = _Plan(grad_output.shape, weight.shape, stride, padding, dilation, groups, itemsize)
+        plan = _Plan(
+            grad_output.shape, weight.shape, stride, padding, dilation, groups, itemsize,
+            input.shape[2:],
+        )  # fmt: skip
         if need_input:
             grad_input = convolve(xp, grad_output, weight, None, plan)
         if need_weight:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import wraps
 
 from minitorch.backends.array.registry import array_kernel
-from minitorch.core.promotion import result_type, result_type_of_two
-from minitorch.ops.shapes.pointwise import RULES
+from minitorch.core.dtype import from_numpy_dtype
+from minitorch.core.promotion import can_cast, result_type, result_type_of_two
+from minitorch.ops.shapes.pointwise import RULES, elementwise_strides
 
 
 def as_type(xp, operand, dtype):
@@ -48,7 +49,30 @@ def elementwise(xp, fn, operands, rule):
     if compute != dtype and result.kind == "b":
         operands = [o if hasattr(o, "dtype") else dtype.type(o) for o in operands]
     out = fn(xp, *[as_type(xp, o, compute) for o in operands])
-    return out if out.dtype == result else out.astype(result)
+    if out.dtype != result:
+        out = out.astype(result)
+    return out if out.ndim < 2 else arranged(xp, out, operands)
+
+
+def arranged(xp, out, operands):
+    """Return `out` with its dimensions in the order that the operands have them in memory.
+
+    A chain of ufuncs ends in another order where the operands are transposed or broadcast.
+    """
+    arrays = [o for o in operands if hasattr(o, "strides")]
+    for a in arrays:
+        if not a.flags.c_contiguous:
+            break
+    else:
+        return out
+    strides = elementwise_strides(out.shape, arrays, out.dtype.itemsize)
+    if strides is None or strides == out.strides or out.size == 0:
+        return out
+    inner_last = sorted(range(out.ndim), key=lambda d: -strides[d])
+    memory = xp.empty([out.shape[d] for d in inner_last], out.dtype)
+    result = memory.transpose([inner_last.index(d) for d in range(out.ndim)])
+    result[...] = out
+    return result
 
 
 def pointwise(*names: str, ufunc=None, fast: str = "f"):
@@ -87,6 +111,28 @@ def _calls(ufunc):
         return ufunc(xp)(*operands)
 
     return ufunc_kernel
+
+
+def store(xp, name: str, target, result) -> None:
+    """Copy an out-of-place result into the array that an in-place operator changes.
+
+    Raises
+    ------
+    RuntimeError
+        If the result has another shape or a type of a higher category.
+    """
+    if result.shape != target.shape:
+        raise RuntimeError(
+            f"{name}: output with shape {list(target.shape)} doesn't match the broadcast shape "
+            f"{list(result.shape)}; an in-place operator cannot enlarge its first argument"
+        )
+    source, own = from_numpy_dtype(result.dtype), from_numpy_dtype(target.dtype)
+    if source is not own and not can_cast(source, own):
+        raise RuntimeError(
+            f"{name}: result type {source.scalar_name} can't be cast to the desired output type "
+            f"{own.scalar_name}"
+        )
+    xp.copyto(target, result, casting="unsafe")
 
 
 def out_of(temporary):

@@ -8,9 +8,11 @@ the kernel raises the error itself, because no shape function sees values.
 from __future__ import annotations
 
 from minitorch.backends.array.common import accumulate_dtype, contiguous, is_low_precision
+from minitorch.backends.array.elementwise import arranged
 from minitorch.backends.array.registry import array_kernel
 from minitorch.core.promotion import result_type, result_type_of_two
 from minitorch.ops.shapes.common import broadcast_shapes
+from minitorch.ops.shapes.indexing import joined_strides
 
 # Up to this many positions a Python loop is faster than a reduction.
 _FEW = 24
@@ -26,10 +28,8 @@ def _out_of_bounds(index, bound, dim, error=RuntimeError):
 def _within(xp, index, bound):
     """Return whether all positions are in ``range(bound)``; `index` is int64."""
     if index.size <= _FEW:
-        for position in index.reshape(-1).tolist():
-            if position < 0 or position >= bound:
-                return False
-        return True
+        positions = index.reshape(-1).tolist()
+        return not positions or (min(positions) >= 0 and max(positions) < bound)
     return xp.maximum.reduce(index.view(xp.uint64), None) < bound  # negative ones become huge
 
 
@@ -86,6 +86,8 @@ def _flat_positions(xp, index, dim, shape):
 def _aligned(xp, self, dim, index, source=None):
     """Check the shapes of gather and scatter; return dim and int64 index, at least 1-d."""
     ndim = self.ndim
+    if index.size == 0:
+        index = index.astype(xp.int64)
     if ndim == 0 or index.ndim == 0:
         if ndim > 1 or index.ndim > 1:
             raise ValueError
@@ -717,7 +719,8 @@ def where_kernel(xp, condition, self, other):
     if self.dtype is not other.dtype:
         dtype = result_type_of_two(self, other)
         self, other = self.astype(dtype, copy=False), other.astype(dtype, copy=False)
-    return xp.where(condition, self, other)
+    result = xp.where(condition, self, other)
+    return result if result.ndim < 2 else arranged(xp, result, (condition, self, other))
 
 
 # ---------------------------------------------------------------- embedding
@@ -897,6 +900,13 @@ def flip_kernel(xp, self, dims):
     return out
 
 
+def like_strides(xp, array, strides):
+    """Return a copy of `array` whose dimensions lie in memory as `strides` order them."""
+    order = sorted(range(array.ndim), key=lambda d: -strides[d])
+    memory = xp.ascontiguousarray(array.transpose(order))
+    return memory.transpose([order.index(d) for d in range(array.ndim)])
+
+
 @array_kernel("cat")
 def cat_kernel(xp, tensors, dim=0):
     if not tensors:
@@ -915,7 +925,14 @@ def cat_kernel(xp, tensors, dim=0):
         kept = [t for t in tensors if t.shape != (0,)]
         tensors = [t.astype(dtype, copy=False) for t in kept or tensors]
     result = xp.concatenate(tensors, dim)
-    return result if result.flags.c_contiguous else xp.ascontiguousarray(result)
+    if result.flags.c_contiguous:
+        return result
+    strides = joined_strides(result.shape, tensors, result.itemsize)
+    if strides is None:
+        return xp.ascontiguousarray(result)
+    if strides == result.strides:
+        return result
+    return like_strides(xp, result, strides)
 
 
 @array_kernel("stack")

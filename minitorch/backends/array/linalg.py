@@ -509,7 +509,7 @@ def eig_kernel(xp, self):
     return values.astype(kind, copy=False), _columns(xp, vectors.astype(kind, copy=False))
 
 
-@array_kernel("linalg_eigvals")
+@array_kernel("_linalg_eigvals")
 def eigvals_kernel(xp, self):
     _square(self)
     _finite(xp, self, "eigvals")

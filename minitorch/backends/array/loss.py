@@ -319,6 +319,8 @@ def ctc_loss_kernel(
         raise ValueError("bad lengths")
     if max(input_lengths, default=0) > steps:
         raise ValueError("input too long")
+    dtype = log_probs.dtype
+    log_probs = log_probs.astype(xp.float64, copy=False)
     extended = _ctc_targets(xp, targets, target_lengths, blank)
     skips = _ctc_skips(xp, extended, blank)
     width = extended.shape[1]
@@ -347,7 +349,7 @@ def ctc_loss_kernel(
         else:
             ends = alpha[b, length - 1, last - 1 : last + 1]
             loss[b] = -_log_add(xp, ends[0], ends[1])
-    return loss, alpha
+    return loss.astype(dtype, copy=False), alpha.astype(dtype, copy=False)
 
 
 @array_kernel("_ctc_loss_backward", "_ctc_loss_backward.Tensor")
@@ -357,6 +359,10 @@ def ctc_loss_backward_kernel(
 ):  # fmt: skip
     """Return exp(log_probs) minus the share of the paths that pass each label and step."""
     steps, batch, classes = log_probs.shape
+    dtype = log_probs.dtype
+    log_probs, neg_log_likelihood, log_alpha = (
+        a.astype(xp.float64) for a in (log_probs, neg_log_likelihood, log_alpha)
+    )
     input_lengths, target_lengths = _ctc_lengths(input_lengths), _ctc_lengths(target_lengths)
     extended = _ctc_targets(xp, targets, target_lengths, blank)
     skips = _ctc_skips(xp, extended, blank)
@@ -388,4 +394,4 @@ def ctc_loss_backward_kernel(
         own = log_probs[:length, b]
         share = xp.exp(own) - xp.exp(summed + nll - own)
         result[:length, b] = share * grad[b]
-    return result
+    return result.astype(dtype, copy=False)

@@ -64,6 +64,9 @@ def native_batch_norm_kernel(
             xp, x, weight, bias, running_mean, running_var, training, momentum, eps
         )
         return out.astype(dtype), mean, invstd
+    if input.size == 0:
+        empty = xp.zeros(input.shape[1:2], dtype)
+        return xp.empty(input.shape, dtype), empty, empty.copy()
     channels = input.shape[1]
     for parameter in (weight, bias, running_mean, running_var):
         if parameter is not None and parameter.shape != (channels,):
@@ -124,6 +127,13 @@ def native_batch_norm_backward_kernel(
         )  # fmt: skip
         return rounded(gx, narrow), gw, gb
     need_input, need_weight, need_bias = output_mask
+    if input.size == 0:
+        zeros = xp.zeros(input.shape[1:2], dtype)
+        return (
+            xp.empty(input.shape, dtype) if need_input else None,
+            zeros if need_weight else None,
+            zeros.copy() if need_bias else None,
+        )
     g = _planes(xp, grad_out)
     x = _planes(xp, input)
     n = x.shape[0] * x.shape[2]

@@ -173,7 +173,10 @@ def _rows(xp, self, dim):
     front = xp.moveaxis(self, dim, 0)
     if 0 in front.shape[1:]:
         raise ValueError
-    return front.reshape(len(front), self.size // (len(front) or 1))
+    columns = 1
+    for n in front.shape[1:]:
+        columns *= n
+    return front.reshape(len(front), columns)
 
 
 def _chosen(xp, self, dim, indices):

@@ -91,7 +91,7 @@ def _by_recurrence(xp, x, n, first, step):
     first : the polynomial of degree 1 at x.
     step : function of (k, x), which returns ``a x + b`` and c.
     """
-    degree = xp.trunc(n)
+    degree = xp.where(xp.isfinite(n), xp.trunc(n), -1.0)
     before = xp.ones_like(first)
     current = first
     result = xp.where(degree == 0, before, xp.where(degree == 1, current, 0.0))

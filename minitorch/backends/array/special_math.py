@@ -139,6 +139,7 @@ def lgamma(xp, x):
     result = (z - 0.5) * xp.log(z) - z + _HALF_LOG_2PI + series - xp.log(product)
     reflected = xp.log(math.pi / xp.absolute(_sin_pi(xp, x))) - result
     result = xp.where(mirrored, reflected, result)
+    result = xp.where((x == 1.0) | (x == 2.0), 0.0, result)
     return xp.where(xp.isinf(x), xp.inf, result)
 
 
@@ -170,7 +171,9 @@ def trigamma(xp, x):
 def zeta(xp, s, q):
     """Return Hurwitz' zeta function by Euler's and Maclaurin's summation."""
     s, q = xp.broadcast_arrays(s, q)
+    endless = xp.isinf(s) & (s > 0.0) & (q > 0.0)
     valid = (s > 1.0) & ((q > 0.0) | (s == xp.floor(s))) & ~((q <= 0.0) & (q == xp.floor(q)))
+    valid = valid & ~endless
     exponent = xp.where(valid, s, 2.0)
     w = xp.where(valid, q, 1.0)
     total = xp.zeros_like(w)
@@ -189,7 +192,8 @@ def zeta(xp, s, q):
         factor = factor * (exponent + 2 * k + 1) * (exponent + 2 * k + 2) / (w * w)
         factorial *= (2 * k + 3) * (2 * k + 4)
     pole = (s == 1.0) | ((s > 1.0) & (q <= 0.0) & (q == xp.floor(q)))
-    return xp.where(valid, total, xp.where(pole, xp.inf, xp.nan))
+    edge = xp.where(endless, q**-s, xp.where(pole, xp.inf, xp.nan))
+    return xp.where(valid, total, edge)
 
 
 def polygamma(xp, n, x):
@@ -347,7 +351,7 @@ def j0(xp, x):
     near = xp.minimum(size, 8.0)
     small = chebyshev(xp, tables.J0_SMALL, near * near / 32.0 - 1.0)
     large, _ = _wave(xp, xp.maximum(size, 8.0), 0)
-    return xp.where(xp.isinf(size), 0.0, xp.where(size <= 8.0, small, large))
+    return xp.where(size <= 8.0, small, large)
 
 
 def j1(xp, x):
@@ -355,7 +359,7 @@ def j1(xp, x):
     near = xp.minimum(size, 8.0)
     small = chebyshev(xp, tables.J1_SMALL, near * near / 32.0 - 1.0) * near
     large, _ = _wave(xp, xp.maximum(size, 8.0), 1)
-    result = xp.where(xp.isinf(size), 0.0, xp.where(size <= 8.0, small, large))
+    result = xp.where(size <= 8.0, small, large)
     return xp.where(x < 0.0, -result, result)
 
 

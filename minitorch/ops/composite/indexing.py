@@ -85,6 +85,7 @@ def take_along_dim_composite(self, indices, dim=None):
     own, wanted = list(common), list(common)
     if self.dim():
         own[dim], wanted[dim] = self.shape[dim], indices.shape[dim]
+        indices = F.where(indices < 0, indices + self.shape[dim], indices)
     return F.gather(F.expand(self, own), dim, F.expand(indices, wanted))
 
 
@@ -299,7 +300,6 @@ def _meshgrid(tensors, indexing):
         spread[place] = tensor.numel()
         grids.append(F.expand(F.view(tensor, spread), shape))
     if swap:
-        grids = [F.swapdims(g, 0, 1) for g in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return grids
 
@@ -335,13 +335,11 @@ def combinations_composite(self, r=2, with_replacement=False):
     )
     check(r >= 0, f"combinations(): Expect a non-negative number, but got {r}")
     if r == 0:
-        return F.new_empty(self, [0])
+        return F.new_empty(self.detach(), [0])
     choose = combinations_with_replacement if with_replacement else combinations
     chosen = [place for places in choose(range(self.numel()), r) for place in places]
-    if not chosen:
-        return F.new_empty(self, [0, r])
     from minitorch.core.dtype import int64
     from minitorch.tensor.creation import tensor
 
     index = tensor(chosen, dtype=int64, device=self.device)
-    return F.reshape(F.index_select(self, 0, index), [-1, r])
+    return F.reshape(F.index_select(self, 0, index), [len(chosen) // r, r])

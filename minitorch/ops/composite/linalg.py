@@ -8,7 +8,7 @@ from minitorch.core.promotion import promote_types
 from minitorch.errors import LinAlgError
 from minitorch.ops import functions as F
 from minitorch.ops.composite.einsum import einsum
-from minitorch.ops.composite.registry import composite_implicit
+from minitorch.ops.composite.registry import composite_explicit, composite_implicit
 from minitorch.ops.shapes.common import broadcast_shapes, check, normalize_dim
 
 # ---------------------------------------------------------------- products
@@ -205,7 +205,7 @@ def chain_matmul_composite(matrices):
 
 @composite_implicit("linalg_vecdot")
 def vecdot_composite(x, y, *, dim=-1):
-    return F.sum(F.mul(F.conj(x), y), [dim])
+    return F.sum(F.mul(x.conj(), y), [dim])
 
 
 @composite_implicit("cross")
@@ -354,7 +354,7 @@ def householder_product_composite(input, tau):
         input.dtype is tau.dtype,
         "torch.linalg.householder_product: tau must have the dtype of input",
     )
-    *lead, rows, columns = input.shape
+    *_lead, rows, columns = input.shape
     q = F.expand(F.eye(rows, columns, dtype=input.dtype, device=input.device), list(input.shape))
     for j in range(tau.shape[-1] - 1, -1, -1):
         q = _reflect(input, tau, j, q)
@@ -369,9 +369,9 @@ def _reflect(input, tau, j, target, adjoint=False):
     v = F.cat([head, F.new_ones(input, [*lead, 1]), below], -1)
     factor = F.select(tau, -1, j)
     if adjoint:
-        factor = F.conj(factor)
+        factor = factor.conj()
     factor = F.unsqueeze(F.unsqueeze(factor, -1), -1)
-    projected = F.matmul(F.conj(F.unsqueeze(v, -2)), target)
+    projected = F.matmul(F.unsqueeze(v, -2).conj(), target)
     return target - factor * F.unsqueeze(v, -1) * projected
 
 
@@ -402,6 +402,11 @@ def eigh_composite(self, UPLO="L"):
 @composite_implicit("linalg_eigvalsh")
 def eigvalsh_composite(self, UPLO="L"):
     return F._linalg_eigh(self, UPLO, _records(self))[0]
+
+
+@composite_implicit("linalg_eigvals")
+def eigvals_composite(self):
+    return F.linalg_eig(self)[0] if _records(self) else F._linalg_eigvals(self)
 
 
 @composite_implicit("linalg_svd")
@@ -687,19 +692,30 @@ def _pinv(self, atol, rtol, hermitian):
     return F.matmul(left * F.unsqueeze(inverse, -2), right)
 
 
-@composite_implicit("linalg_pinv.atol_rtol_tensor", "linalg_pinv.atol_rtol_float")
+@composite_explicit("linalg_pinv.atol_rtol_tensor")
 def pinv_composite(self, *, atol=None, rtol=None, hermitian=False):
     return _pinv(self, atol, rtol, hermitian)
 
 
+def _pinv_with_tensors(self, atol, rtol, hermitian):
+    _check_matrices(self, "linalg.pinv")
+    atol, rtol = _tolerances(self, atol, rtol, "linalg.pinv")
+    return F.linalg_pinv(self, atol=atol, rtol=rtol, hermitian=hermitian)
+
+
+@composite_implicit("linalg_pinv.atol_rtol_float")
+def pinv_float_composite(self, *, atol=None, rtol=None, hermitian=False):
+    return _pinv_with_tensors(self, atol, rtol, hermitian)
+
+
 @composite_implicit("linalg_pinv", "linalg_pinv.rcond_tensor")
 def pinv_rcond_composite(self, rcond, hermitian=False):
-    return _pinv(self, 0.0, rcond, hermitian)
+    return _pinv_with_tensors(self, 0.0, rcond, hermitian)
 
 
 @composite_implicit("pinverse")
 def pinverse_composite(self, rcond=1e-15):
-    return _pinv(self, 0.0, rcond, False)
+    return _pinv_with_tensors(self, 0.0, rcond, False)
 
 
 def _matrix_rank(self, atol, rtol, hermitian):

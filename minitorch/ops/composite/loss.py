@@ -8,8 +8,11 @@ from __future__ import annotations
 from math import pi
 
 from minitorch.core.dtype import int64
+from minitorch.core.promotion import promote_types
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_implicit
+from minitorch.ops.shapes.common import broadcast_shapes
+from minitorch.tensor.creation import tensor
 
 
 def reduce_loss(loss, reduction):
@@ -284,13 +287,14 @@ def pairwise_distance_composite(x1, x2, p=2.0, eps=1e-06, keepdim=False):
 
 @composite_implicit("cosine_similarity")
 def cosine_similarity_composite(x1, x2, dim=1, eps=1e-08):
-    dtype = F.result_type(x1, x2)
+    dtype = promote_types(x1.dtype, x2.dtype)
     if not dtype.is_floating_point:
         raise RuntimeError(
             f"cosine_similarity(): expected common dtype to be floating point, yet common dtype "
             f"is {dtype}"
         )
-    x1, x2 = F.broadcast_tensors([x1.to(dtype), x2.to(dtype)])
+    shape = broadcast_shapes(tuple(x1.shape), tuple(x2.shape))
+    x1, x2 = x1.to(dtype).expand(shape), x2.to(dtype).expand(shape)
     first = F.norm(x1, 2, [dim], True)
     second = F.norm(x2, 2, [dim], True)
     # The bound acts on values only: below it the gradient is that of the norm.
@@ -332,7 +336,7 @@ def ctc_loss_composite(
     loss = F._ctc_loss(logs, targets, input_lengths, target_lengths, blank, zero_infinity)[0]
     if not batched:
         loss = loss.squeeze(0)
-    lengths = F.tensor(target_lengths, dtype=int64)
+    lengths = tensor(target_lengths, dtype=int64)
     return _ctc(loss, lengths if batched else lengths[0], reduction, zero_infinity)
 
 

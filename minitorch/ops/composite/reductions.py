@@ -264,10 +264,10 @@ def diff_composite(self, n=1, dim=-1, prepend=None, append=None):
             other is None or other.dim() == self.dim(),
             "diff expects prepend or append to be the same dimension as input",
         )
+    if n == 0:
+        return F.clone(self)
     parts = [t for t in (prepend, self, append) if t is not None]
     result = F.cat(parts, dim) if len(parts) > 1 else self
-    if n == 0:
-        return result.clone()
     n = min(n, result.shape[dim])
     for _ in range(n):
         length = result.shape[dim] - 1
@@ -512,7 +512,7 @@ def cov_composite(self, *, correction=1, fweights=None, aweights=None):
         norm = total - correction * F.sum(weights * aweights) / total
     centered = x - mean
     weighted = centered if weights is None else centered * weights
-    product = F.mm(weighted, F.conj(F.t(centered)))
+    product = F.mm(weighted, F.t(centered).conj())
     if hasattr(norm, "shape"):
         norm = F.clamp_min(norm, 0)
     else:

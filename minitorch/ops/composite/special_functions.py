@@ -41,6 +41,11 @@ def special_ndtr_composite(self):
 
 @composite_implicit("polygamma_")
 def polygamma_inplace_composite(self, n):
+    if not self.dtype.is_floating_point:
+        raise RuntimeError(
+            f"polygamma_(): result type Float can't be cast to the desired output type "
+            f"{self.dtype.scalar_name}; use the out-of-place polygamma"
+        )
     return self.copy_(F.polygamma(n, self))
 
 

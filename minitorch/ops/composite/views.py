@@ -47,8 +47,8 @@ def adjoint_composite(self):
     if self.ndim == 1:
         raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
     if self.ndim == 0:
-        return F.conj(self)
-    return F.conj(F.transpose(self, -2, -1))
+        return self.conj()
+    return F.transpose(self, -2, -1).conj()
 
 
 @composite_implicit("movedim.intlist", "moveaxis.intlist")

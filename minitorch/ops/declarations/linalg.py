@@ -108,6 +108,7 @@ operator(
     out="linalg_eig.out", out_names=("eigenvalues", "eigenvectors"), variants=FUNCTION,
     python_module="linalg",
 )
+operator("_linalg_eigvals(Tensor self) -> Tensor", variants=0)
 operator(
     "linalg_eigvals(Tensor self) -> Tensor",
     out="linalg_eigvals.out", variants=FUNCTION, python_module="linalg",

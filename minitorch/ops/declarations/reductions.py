@@ -8,7 +8,10 @@ operator(
     " -> Tensor",
     out="sum.IntList_out", tags=CORE + REDUCTION,
 )
-operator("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", tags=CORE + REDUCTION)
+operator(
+    "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    out="mean.dtype_out", tags=CORE + REDUCTION,
+)
 operator(
     "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None)"
     " -> Tensor",
@@ -249,16 +252,7 @@ operator(
     "gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]",
     variants=FUNCTION,
 )
-operator(
-    "gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1)"
-    " -> Tensor[]",
-    variants=FUNCTION,
-)
-operator(
-    "gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1)"
-    " -> Tensor[]",
-    variants=FUNCTION,
-)
+# Tensors before numbers, because a tensor of one element would do as a number.
 operator(
     "gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1)"
     " -> Tensor[]",
@@ -266,6 +260,16 @@ operator(
 )
 operator(
     "gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1)"
+    " -> Tensor[]",
+    variants=FUNCTION,
+)
+operator(
+    "gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1)"
+    " -> Tensor[]",
+    variants=FUNCTION,
+)
+operator(
+    "gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1)"
     " -> Tensor[]",
     variants=FUNCTION,
 )

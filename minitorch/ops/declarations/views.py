@@ -115,8 +115,14 @@ operator(
     variants=METHOD,
 )
 operator("type_as(Tensor self, Tensor other) -> Tensor", variants=METHOD)
-operator("fill.Scalar(Tensor self, Scalar value) -> Tensor", variants=FUNCTION, inplace="fill_.Scalar")
-operator("fill.Tensor(Tensor self, Tensor value) -> Tensor", variants=FUNCTION, inplace="fill_.Tensor")
+operator(
+    "fill.Scalar(Tensor self, Scalar value) -> Tensor",
+    variants=FUNCTION, inplace="fill_.Scalar", inplace_variants=FUNCTION | METHOD,
+)
+operator(
+    "fill.Tensor(Tensor self, Tensor value) -> Tensor",
+    variants=FUNCTION, inplace="fill_.Tensor", inplace_variants=FUNCTION | METHOD,
+)
 operator("zero_(Tensor(a!) self) -> Tensor(a!)")
 operator("item(Tensor self) -> Scalar", variants=METHOD, tags=DATA_DEPENDENT)
 operator("_local_scalar_dense(Tensor self) -> Scalar", variants=0, tags=DATA_DEPENDENT)

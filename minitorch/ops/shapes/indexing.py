@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from minitorch.core.memory_format import channels_last, channels_last_3d, format_strides
 from minitorch.core.promotion import result_type
 from minitorch.ops.shapes.common import (
     MetaArray,
     broadcast_shapes,
     check,
+    is_contiguous,
     normalize_dim,
 )
+from minitorch.ops.shapes.pointwise import elementwise_strides
 from minitorch.ops.shapes.reductions import INT64, word
 from minitorch.ops.shapes.registry import shape
 from minitorch.ops.shapes.sorting import dense_strides, dynamic
@@ -45,9 +48,9 @@ def _one_dim(array) -> tuple:
 
 def _gather_checks(self, dim, index, name, source=None):
     dim = normalize_dim(dim, self.ndim, name)
-    _integer_index(index, name)
     if index.size == 0:
         return
+    _integer_index(index, name)
     own, wanted = _one_dim(self), _one_dim(index)
     check(
         len(own) == len(wanted),
@@ -531,13 +534,9 @@ def where_shape(condition, self, other):
     )
     dtype = result_type(self, other)
     result = broadcast_shapes(condition.shape, self.shape, other.shape)
-    full = [a for a in (condition, self, other) if tuple(a.shape) == result]
-    if len(full) == 3:
-        strides = dense_strides(self)
-        if dense_strides(MetaArray(result, self.dtype, self.strides)) == strides:
-            size = self.dtype.itemsize
-            return MetaArray(result, dtype, tuple(s // size * dtype.itemsize for s in strides))
-    return MetaArray(result, dtype)
+    return MetaArray(
+        result, dtype, elementwise_strides(result, (condition, self, other), dtype.itemsize)
+    )
 
 
 # ---------------------------------------------------------------- embedding
@@ -678,6 +677,17 @@ def flip_shape(self, dims):
     return same_order(self)
 
 
+def joined_strides(shape, tensors, itemsize: int):
+    """Return the byte strides of joined tensors: channels last if all are, else row-major (None)."""
+    fmt = {4: channels_last, 5: channels_last_3d}.get(len(shape))
+    if fmt is None or any(is_contiguous(t) for t in tensors):
+        return None
+    for tensor in tensors:
+        if tuple(tensor.strides) != format_strides(tensor.shape, tensor.dtype.itemsize, fmt):
+            return None
+    return format_strides(tuple(shape), itemsize, fmt)
+
+
 @shape("cat")
 def cat_shape(tensors, dim=0):
     check(len(tensors) > 0, "cat(): expected a non-empty list of Tensors", ValueError)
@@ -711,7 +721,7 @@ def cat_shape(tensors, dim=0):
         total += tensor.shape[dim]
     result = list(first.shape)
     result[dim] = total
-    return MetaArray(result, dtype)
+    return MetaArray(result, dtype, joined_strides(result, kept, dtype.itemsize))
 
 
 @shape("stack")

@@ -352,7 +352,7 @@ def eig_shape(self):
     return MetaArray(self.shape[:-1], kind), column_major(self.shape, kind)
 
 
-@shape("linalg_eigvals")
+@shape("_linalg_eigvals")
 def eigvals_shape(self):
     square(self, "linalg.eigvals")
     return MetaArray(self.shape[:-1], _complex_dtype(self.dtype))

@@ -31,6 +31,9 @@ def native_batch_norm_shape(
 ):
     name = "batch_norm"
     check_floating(input, name)
+    if input.size == 0:
+        statistics = MetaArray(input.shape[1:2], _statistics_dtype(input.dtype))
+        return MetaArray(input.shape, input.dtype), statistics, statistics
     check(
         input.ndim >= 2,
         f"{name}(): expected an input with at least two dimensions, got shape {input.shape}",
@@ -62,7 +65,7 @@ def native_batch_norm_backward_shape(
         f"native_batch_norm_backward(): grad_out has shape {grad_out.shape}, input {input.shape}; "
         "they must be equal",
     )
-    channels = MetaArray((input.shape[1],), _statistics_dtype(input.dtype))
+    channels = MetaArray(input.shape[1:2], _statistics_dtype(input.dtype))
     need_input, need_weight, need_bias = output_mask
     return (
         MetaArray(input.shape, input.dtype) if need_input else None,

@@ -293,7 +293,8 @@ rules(
 
 # more operands
 rules(SAME, "if", "clamp", "clamp.Tensor", generic=False)
-rules(SAME, "if", "clamp_min", "clamp_min.Tensor", "clamp_max", "clamp_max.Tensor", generic=False)
+rules(SAME, "if", "clamp_min", "clamp_max", generic=False)
+rules(SAME, "bif", "clamp_min.Tensor", "clamp_max.Tensor")
 rules(SAME, "fc", "lerp.Scalar", "lerp.Tensor", generic=False)
 rules(SAME, "ifc", "addcmul", generic=False)
 rules(SAME, "fc", "addcdiv", generic=False)
@@ -436,16 +437,6 @@ def clamp_min_shape(self, min):
 def clamp_max_shape(self, max):
     check_fits("clamp_max", result_type(self, max), max)
     return elementwise_shape("clamp_max", (self, max))
-
-
-@shape("clamp_min.Tensor")
-def clamp_min_tensor_shape(self, min):
-    return elementwise_shape("clamp_min.Tensor", (self, min))
-
-
-@shape("clamp_max.Tensor")
-def clamp_max_tensor_shape(self, max):
-    return elementwise_shape("clamp_max.Tensor", (self, max))
 
 
 @shape("nan_to_num")

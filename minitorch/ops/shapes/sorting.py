@@ -6,8 +6,8 @@ import numpy as np
 
 from minitorch.core.dtype import from_numpy_dtype
 from minitorch.ops.shapes.common import MetaArray, check, contiguous_strides, normalize_dim
-from minitorch.ops.shapes.registry import shape
 from minitorch.ops.shapes.reductions import BOOL, INT64, no_complex, word
+from minitorch.ops.shapes.registry import shape
 
 INT32 = np.dtype(np.int32)
 
@@ -135,8 +135,8 @@ def _search_shape(name, sequence, values_shape, out_int32, right=False, side=Non
         f"{name}(): boundaries tensor should have positive dimension, but got 0 dimension",
     )
     check(
-        sequence.ndim == 1 or tuple(sequence.shape[:-1]) == tuple(values_shape[:-1])
-        and len(values_shape) == sequence.ndim,
+        sequence.ndim == 1 or (tuple(sequence.shape[:-1]) == tuple(values_shape[:-1])
+        and len(values_shape) == sequence.ndim),
         f"{name}(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
         "boundaries tensor and input value tensor must match, but we got boundaries tensor "
         f"{list(sequence.shape)} and input value tensor {list(values_shape)}",
@@ -286,7 +286,7 @@ def histogram_count_shape(self, bins=100, *, range=None, weight=None, density=Fa
     _histogram_checks(self, weight)
     check(bins > 0, f"histogram(): bins must be > 0, but got {bins}")
     check(
-        range is None or len(range) == 2 and range[0] <= range[1],
+        range is None or (len(range) == 2 and range[0] <= range[1]),
         f"histogram(): range must be two increasing numbers, got {range}",
     )
     _finite_limits(self, 0.0, 0.0, "histogram")

@@ -1,0 +1,24 @@
+"""Whole optimizer steps: what exists."""
+
+from minitorch.ops.registry import operator
+
+operator(
+    "_fused_sgd_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] momentum_buffer_list, *, "
+    "float weight_decay, float momentum, float lr, float dampening, bool nesterov, bool "
+    "maximize, bool is_first_step, Tensor? grad_scale=None, Tensor? found_inf=None) -> ()",
+    variants=0,
+)
+operator(
+    "_fused_adam_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] "
+    "exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, "
+    "float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? "
+    "grad_scale=None, Tensor? found_inf=None) -> ()",
+    variants=0,
+)
+operator(
+    "_fused_adamw_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] "
+    "exp_avg_sqs, Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, "
+    "float beta2, float weight_decay, float eps, bool amsgrad, bool maximize, Tensor? "
+    "grad_scale=None, Tensor? found_inf=None) -> ()",
+    variants=0,
+)

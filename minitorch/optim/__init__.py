@@ -1,0 +1,6 @@
+"""Optimizers and learning rate schedules: PyTorch's ``torch.optim``."""
+
+from minitorch.optim.adam import Adam
+from minitorch.optim.adamw import AdamW
+from minitorch.optim.optimizer import Optimizer
+from minitorch.optim.sgd import SGD
