@@ -152,8 +152,15 @@ def chain_matmul(*matrices: Any, out: Any = None) -> Any:
 @overridable
 def lu(A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
     """Return the compact LU factorization and its pivots; `linalg.lu_factor` is its successor."""
-    factors, pivots, infos = F.linalg_lu_factor_ex(A, pivot=pivot)
-    return (factors, pivots, infos) if get_infos else (factors, pivots)
+    result = _lu_type(*F.linalg_lu_factor_ex(A, pivot=pivot))
+    if out is not None:
+        for target, value in zip(out, result, strict=False):
+            F.resize_(target, value.shape).copy_(value)
+        return tuple(out)
+    return result if get_infos else tuple(result[:2])
+
+
+_lu_type = make_return_type("_lu_with_info", ("LU", "pivots", "info"))
 
 
 @overridable

@@ -16,7 +16,7 @@ from minitorch.autograd.kernel import (
 )
 from minitorch.core.dtype import from_numpy_dtype
 from minitorch.core.memory_format import contiguous_format
-from minitorch.dispatch.operator import OPERATORS, Operator
+from minitorch.dispatch.operator import OPERATORS, FallthroughKernel, Operator
 from minitorch.ops import functions as F
 from minitorch.ops.assemble import is_view
 from minitorch.ops.families import load_families
@@ -28,6 +28,10 @@ def _register_operator(name: str, declaration: Any, op: Operator) -> None:
         return
     if declaration.kind == "out":
         op.register("Autograd", OutAutogradKernel(None))
+        return
+    if declaration.kind == "inplace" and ")[] self" in declaration.schema:
+        # Steps of optimizers write into lists of leaves, outside autograd.
+        op.register("Autograd", FallthroughKernel())
         return
     if declaration.kind == "inplace":
         source = declaration.functional or name

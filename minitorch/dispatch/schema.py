@@ -12,7 +12,6 @@ Note [Two spellings of a type]
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 _SHOWN_BASES = {
@@ -434,6 +433,14 @@ def _shown_type(type: Type, names: dict[str, str]) -> str:
     return f"Optional[{text}]" if type.is_optional else text
 
 
+_ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
+
+
+def quoted(text: str) -> str:
+    """Return a string default as schemas write it, in double quotes."""
+    return f'"{text.translate(_ESCAPES)}"'
+
+
 def _default_text(value: Any, type: Type) -> str:
     if value is None:
         return "None"
@@ -451,7 +458,7 @@ def _default_text(value: Any, type: Type) -> str:
         return text[:-1] if text.endswith(".0") else text
     if isinstance(value, int):
         return str(value)
-    return json.dumps(str(value), ensure_ascii=False)
+    return quoted(str(value))
 
 
 def _schema_text(schema: Schema) -> str:

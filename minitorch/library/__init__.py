@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from minitorch.dispatch.fake_impl import get_ctx
 from minitorch.dispatch.library import KernelHandle, Library, fallthrough_kernel, get_kernel
@@ -21,9 +21,6 @@ from minitorch.library.registration import (
     register_kernel,
 )
 
-if TYPE_CHECKING:
-    from minitorch.testing.opcheck import opcheck
-
 __all__ = [
     "CustomOpDef",
     "KernelHandle",
@@ -36,7 +33,6 @@ __all__ = [
     "get_kernel",
     "impl",
     "infer_schema",
-    "opcheck",
     "register_autocast",
     "register_autograd",
     "register_fake",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections.abc
 import inspect
-import json
 import math
 import types
 import typing
@@ -13,6 +12,7 @@ from typing import Any
 
 from minitorch.core.device import device
 from minitorch.core.dtype import dtype
+from minitorch.dispatch.schema import quoted
 from minitorch.tensor.tensor import Tensor
 
 _BASES: dict[Any, str] = {
@@ -206,7 +206,7 @@ def _default_text(value: Any) -> str:
     if isinstance(value, float) and math.isfinite(value):
         return repr(value)
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return quoted(value)
     if isinstance(value, dtype):
         return value.name
     if isinstance(value, device):

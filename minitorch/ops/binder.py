@@ -20,7 +20,7 @@ from minitorch.core.generator import Generator
 from minitorch.core.layout import layout
 from minitorch.core.memory_format import memory_format
 from minitorch.dispatch.schema import Argument, Type
-from minitorch.ops.function import CallPlan, Function, Mismatch, int_list, one_int, set_binder
+from minitorch.ops.function import CallPlan, Function, Mismatch, int_list, one_int, set_binder, tensor_list
 from minitorch.tensor.base import TensorBase, is_plain
 
 _ALIASES = {"input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "x1": "self", "x2": "other"}
@@ -36,13 +36,6 @@ def _tensor(value):
     if not isinstance(value, TensorBase):
         raise Mismatch
     return value
-
-
-def _tensor_list(value):
-    for item in value:
-        if not is_plain(item) and not isinstance(item, TensorBase):
-            raise Mismatch
-    return list(value)
 
 
 def _optional_tensor_list(value):
@@ -200,7 +193,7 @@ def _list_converter(kind: Type, base: str, value: Any, alone: bool) -> Any:
             return _UNFIT
         if kind.element_optional:
             return _optional_tensor_list if all(v is None or isinstance(v, TensorBase) for v in value) else _UNFIT
-        return _tensor_list if all(isinstance(v, TensorBase) for v in value) else _UNFIT
+        return tensor_list if all(isinstance(v, TensorBase) for v in value) else _UNFIT
     if base in ("int", "SymInt"):
         if is_sequence:
             try:

@@ -12,7 +12,7 @@ Note [Call plans]
 
 from __future__ import annotations
 
-from minitorch.dispatch.operator import OPERATORS, Operator
+from minitorch.dispatch.operator import OPERATORS, KeyedObject, Operator
 from minitorch.tensor.base import modes_active
 
 COMPILED = not __file__.endswith(".py")
@@ -55,9 +55,31 @@ def _one_integer(item):
     raise Mismatch
 
 
+def tensor_list(value):
+    """Return a sequence of tensors as a list.
+
+    Raises
+    ------
+    Mismatch
+        If an element is no tensor.
+    """
+    result = []
+    for item in value:
+        if not isinstance(item, KeyedObject):
+            raise Mismatch
+        result.append(item)
+    return result
+
+
 def one_int(value):
     """Return a single integer as a list of one."""
     return [value if type(value) is int else _one_integer(value)]
+
+
+# Note [Conversion codes]
+# 0: as it is; 1: a sequence of int becomes a list; 2: one int becomes a list; 3: any other
+# function; 4: the rest of the arguments is one list of int; 5: all that is less common; 6: a list of tensors.
+_CODES = {int_list: 1, one_int: 2, tensor_list: 6}
 
 
 class CallPlan:
@@ -87,9 +109,11 @@ class CallPlan:
     """
 
     __slots__ = (
+        "codes",
         "converters",
         "defaults",
         "direct",
+        "in_order",
         "keywords",
         "makes_tuple",
         "named",
@@ -97,6 +121,7 @@ class CallPlan:
         "override",
         "required",
         "sources",
+        "trivial",
     )
 
     def __init__(self, op, sources, converters, defaults, required, keywords, named, makes_tuple, override=None):
@@ -110,6 +135,21 @@ class CallPlan:
         self.makes_tuple = makes_tuple
         self.override = override
         self.direct = sources == tuple(range(len(sources))) and not any(converters)
+        self.trivial = (
+            self.direct and override is None and not keywords and named is None and not makes_tuple
+            and len(sources) <= required
+        )
+        # The common conversions as codes, one a parameter (Note [Conversion codes]).
+        codes = []
+        for source, converter in zip(sources, converters):  # noqa: B905 (same length by construction)
+            if type(source) is int:
+                codes.append(0 if converter is None else _CODES.get(converter, 3))
+            elif type(source) is tuple and len(source) == 2 and converter is int_list:
+                codes.append(4)
+            else:
+                codes.append(5)
+        self.codes = bytes(codes)
+        self.in_order = all(type(s) is not int or s == i for i, s in enumerate(sources))
 
     def run_with(self, args, kwargs, extra):
         """Run with further keyword-only arguments, which are the operator's as they stand."""
@@ -127,8 +167,24 @@ class CallPlan:
             values = args
         else:
             built = []
-            for i in range(len(self.sources)):
+            for i in range(len(self.codes)):
+                code = self.codes[i]
+                if code != 4 and code != 5 and self.in_order:
+                    value = args[i]
+                    if code == 1:
+                        value = int_list(value)
+                    elif code == 2:
+                        value = one_int(value)
+                    elif code == 6:
+                        value = tensor_list(value)
+                    elif code == 3:
+                        value = self.converters[i](value)
+                    built.append(value)
+                    continue
                 source = self.sources[i]
+                if code == 4:
+                    built.append(int_list(args[source[0] :]))
+                    continue
                 kind = type(source)
                 if kind is int:
                     value = args[source]
@@ -138,12 +194,7 @@ class CallPlan:
                     value = source[0] if len(source) == 1 else args[source[0] : source[1]]
                 converter = self.converters[i]
                 if converter is not None:
-                    if converter is int_list:
-                        value = int_list(value)
-                    elif converter is one_int:
-                        value = one_int(value)
-                    else:
-                        value = converter(value)
+                    value = converter(value)
                 built.append(value)
             values = tuple(built)
         count = len(values)
@@ -195,7 +246,7 @@ class Function:
         Whether the first argument is the tensor that the method was found on.
     """
 
-    __slots__ = ("is_method", "name", "out_overloads", "overload_names", "overloads", "plans", "public")
+    __slots__ = ("is_method", "name", "out_overloads", "overload_names", "overloads", "plans", "plans2", "public")
 
     def __init__(self, name, overload_names, is_method=False):
         self.name = name
@@ -203,6 +254,7 @@ class Function:
         self.overloads = None
         self.out_overloads = None
         self.plans = {}
+        self.plans2 = {}
         self.public = None
         self.is_method = is_method
 
@@ -225,6 +277,8 @@ class Function:
         plan: CallPlan = self.plans.get(key)
         if plan is None:
             plan = _make_plan(self, args, kwargs, key)
+        if plan.trivial:
+            return plan.op.call(args, None)
         try:
             return plan.run(args, kwargs)
         except Mismatch:
@@ -239,7 +293,33 @@ class Function:
         plan: CallPlan = self.plans.get(type(a))
         if plan is None:
             plan = _make_plan(self, (a,), None, type(a))
+        if plan.trivial and isinstance(a, KeyedObject):
+            return plan.op.call1(a)
         return plan.run((a,), None)
+
+    def invoke2(self, a, b):
+        """Call with two positional arguments: two look-ups by type, no tuple of types."""
+        if modes_active():
+            return _call_modes(self, (a, b), None)
+        args = (a, b)
+        row = self.plans2.get(type(a))
+        if row is None:
+            row = {}
+            self.plans2[type(a)] = row
+        plan: CallPlan = row.get(type(b))
+        if plan is None:
+            key = (type(a), type(b))
+            plan = _make_plan(self, args, None, key)
+            if key in self.plans:
+                row[type(b)] = plan
+        if plan.trivial:
+            return plan.op.call(args, None)
+        try:
+            return plan.run_call(args, None, None)
+        except Mismatch:
+            pass
+        plan = _resolve(self, args, None)
+        return plan.run(args, None)
 
     def __call__(self, *args, **kwargs):
         return self.invoke(args, kwargs)
@@ -248,26 +328,34 @@ class Function:
         return f"<function {self.name}>"
 
 
-def make_function(function):
+def make_function(public_function):
     """Return the Python function that users call."""
+    function: Function = public_function
 
     def call(*args, **kwargs):
         if not kwargs:
-            if len(args) == 1:
+            count = len(args)
+            if count == 1:
                 return function.invoke1(args[0])
+            if count == 2:
+                return function.invoke2(args[0], args[1])
             return function.invoke(args, None)
         return function.invoke(args, kwargs)
 
     return call
 
 
-def make_method(function):
+def make_method(public_function):
     """Return the method that users call."""
+    function: Function = public_function
 
     def call(self, *args, **kwargs):
         if not kwargs:
-            if not args:
+            count = len(args)
+            if count == 0:
                 return function.invoke1(self)
+            if count == 1:
+                return function.invoke2(self, args[0])
             return function.invoke((self, *args), None)
         return function.invoke((self, *args), kwargs)
 

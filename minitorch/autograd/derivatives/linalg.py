@@ -159,6 +159,40 @@ derivative(
 )
 
 
+def _of_product(grad, factor, upper):
+    """Turn the gradient of ``L @ L.mH`` (``U.mH @ U``) into that of the factor."""
+    both = grad + _mH(grad)
+    return F.matmul(factor, both) if upper else F.matmul(both, factor)
+
+
+def cholesky_inverse_backward(grad, inverse, factor, upper):
+    return _of_product(-F.matmul(inverse, F.matmul(grad, inverse)), factor, upper)
+
+
+derivative(
+    "cholesky_inverse",
+    self=lambda grad, result, self, upper: cholesky_inverse_backward(grad, result, self, upper),
+)
+
+
+def cholesky_solve_backward(grad, x, factor, upper, needs):
+    grad_b = F.cholesky_solve(grad, factor, upper)
+    grad_factor = None
+    if needs[1]:
+        grad_factor = _of_product(-F.matmul(grad_b, _mH(x)), factor, upper)
+    return grad_b, grad_factor
+
+
+derivative(
+    "cholesky_solve",
+    jointly={
+        ("self", "input2"): lambda grad, result, input2, upper, needs: cholesky_solve_backward(
+            grad, result, input2, upper, needs
+        )
+    },
+)
+
+
 def lu_factor_backward(grad, factors, pivots, pivot):
     p, lower, upper = F.lu_unpack(factors, pivots, True, pivot)
     rows, columns = factors.shape[-2:]
@@ -515,7 +549,7 @@ def lstsq_backward(grads, A, b, x, needs):
 
 
 derivative(
-    "linalg_lstsq",
+    "_linalg_lstsq",
     jointly={
         ("self", "b"): lambda grads, self, b, solution, needs: lstsq_backward(
             grads, self, b, solution, needs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minitorch.autograd.derivatives.registry import derivative
+from minitorch.core.dtype import finfo
 from minitorch.ops import functions as F
 
 # ---------------------------------------------------------------- what several formulas share
@@ -326,10 +327,12 @@ def logcumsumexp_backward(grad, self, result, dim):
     if grad.dim() == 0 or grad.numel() == 0:
         return grad
     if grad.is_complex():
-        return reversed_cumsum(grad * conj(F.exp(-result)), dim) * conj(F.exp(self))
+        logarithm = F.log(conj(grad)) - result
+        total = F.flip(F.logcumsumexp(F.flip(logarithm, [dim]), dim), [dim])
+        return conj(F.exp(total + self))
 
     def part(positive):
-        lowest = F.full_like(grad, -float("inf"))
+        lowest = F.full_like(grad, finfo(grad.dtype).min)
         logarithm = F.where(F.gt(positive, 0), F.log(positive), lowest) - result
         total = F.flip(F.logcumsumexp(F.flip(logarithm, [dim]), dim), [dim])
         return F.exp(total + self)

@@ -6,9 +6,11 @@ infinity give: NumPy's masked selection costs several passes.
 
 from __future__ import annotations
 
+from math import exp, inf, log
+
 import math
 
-from minitorch.backends.array.common import is_low_precision
+from minitorch.backends.array.common import constant, is_low_precision, ones_vector, SMALL
 from minitorch.backends.array.precision import float_kernel, rounded, widen
 from minitorch.backends.array.registry import array_kernel
 from minitorch.backends.array.special import BLOCK, ERF_TANH, erf, horner
@@ -72,7 +74,7 @@ def relu_kernel(xp, self):
         return out
     if dtype.kind in "cb":
         raise ValueError("not an ordered type")
-    return xp.maximum(self, _zero_block(xp, dtype)[0])
+    return xp.maximum(self, constant(xp, 0, dtype))
 
 
 @array_kernel("threshold")
@@ -515,8 +517,56 @@ def _row_sum(xp, array):
     return (array.reshape(-1, n) @ xp.ones(n, array.dtype)).reshape(*array.shape[:-1], 1)
 
 
+def _tiny_softmax(xp, self, dim, logarithm):
+    """Return the (log-)softmax of a tiny array over its last dimension, by Python's arithmetic; None if it is not so simple.
+
+    NumPy's fixed cost of several calls exceeds that of a few numbers in Python, which also rounds only once.
+    """
+    ndim = self.ndim
+    if dim not in (-1, ndim - 1) or not self.flags.c_contiguous:
+        return None
+    values = self.reshape(-1).tolist()
+    count = self.shape[-1]
+    result = []
+    for start in range(0, len(values), count):
+        row = values[start : start + count]
+        top = max(row)
+        exps = [exp(v - top) if v - top > -700.0 else 0.0 for v in row]
+        total = sum(exps)
+        if not 0.0 < total < inf:
+            return None  # NaN or infinity among the values
+        if logarithm:
+            shift = top + log(total)
+            result += [v - shift for v in row]
+        else:
+            result += [e / total for e in exps]
+    return xp.array(result, self.dtype).reshape(self.shape)
+
+
+_TINY = 16
+
+
+def _tiny_exp(xp, self, dim):
+    """Return ``exp(self)`` and its sums along the last dimension, where that is safe for a tiny array; else None.
+
+    Elements between -16 and 16 need no shift.  Python finds the extrema of so few numbers
+    sooner than a NumPy reduction starts.
+    """
+    if dim not in (1, -1) or self.ndim != 2:
+        return None
+    values = self.reshape(-1).tolist()
+    if not (max(values) <= 16.0 and min(values) >= -16.0) or values[0] != values[0]:
+        return None
+    out = xp.exp(self)
+    return out, out.dot(ones_vector(xp, self.shape[1], self.dtype))[:, None]
+
+
 def _shifted_exp(xp, self, dim):
     """Return `shift`, ``exp(self - shift)`` and its sums along `dim`."""
+    if self.size <= SMALL:
+        tiny = _tiny_exp(xp, self, dim)
+        if tiny is not None:
+            return None, tiny[0], tiny[1]
     out = xp.empty(self.shape, self.dtype)
     short = (
         self.size >= _MANY
@@ -549,8 +599,12 @@ def softmax_kernel(xp, self, dim, half_to_float):
         return wide if half_to_float else wide.astype(dtype)
     if self.size == 0 or self.ndim == 0:
         return xp.ones_like(self) + (self - self)
+    if self.size <= _TINY:
+        tiny = _tiny_softmax(xp, self, dim, False)
+        if tiny is not None:
+            return tiny
     _, out, total = _shifted_exp(xp, self, dim)
-    return xp.divide(out, total, out=out)
+    return xp.divide(out, total, out)
 
 
 @array_kernel("_log_softmax")
@@ -563,8 +617,14 @@ def log_softmax_kernel(xp, self, dim, half_to_float):
         return wide if half_to_float else wide.astype(dtype)
     if self.size == 0 or self.ndim == 0:
         return self - self
+    if self.size <= _TINY:
+        tiny = _tiny_softmax(xp, self, dim, True)
+        if tiny is not None:
+            return tiny
     shift, out, total = _shifted_exp(xp, self, dim)
-    xp.log(total, out=total)
+    xp.log(total, total)
+    if shift is None:
+        return xp.subtract(self, total, out)
     if shift.ndim or abs(shift) > _LARGE_SHIFT:
         # One pass more, but no digits lost where the shift is large.
         xp.subtract(self, shift, out=out)

@@ -13,6 +13,7 @@ cdef class ArrayKernel(Kernel):
     cdef object wrap(self, object result)
     cdef object wrap_one(self, object result)
     cdef object convert(self, tuple args)
+    @cython.locals(count=cython.Py_ssize_t)
     cdef object run_plain(self, Operator op, tuple args, dict kwargs)
 
 cdef class PointwiseKernel(ArrayKernel):

@@ -103,6 +103,23 @@ class ArrayKernel(Kernel):
 
     def run_plain(self, op, args, kwargs):
         """Return the raw result of the function."""
+        count = len(args)
+        if count <= 2 and not kwargs and count > 0:
+            a = args[0]
+            if isinstance(a, TensorBase):
+                first: TensorBase = a
+                try:
+                    if count == 1:
+                        return self.fn(self.xp, first.handle)
+                    b = args[1]
+                    if isinstance(b, TensorBase):
+                        second: TensorBase = b
+                        b = second.handle
+                    elif type(b) is list or type(b) is tuple:
+                        b = handle_of(b)
+                    return self.fn(self.xp, first.handle, b)
+                except Exception as error:
+                    explain(op, args, kwargs, error)
         converted = self.convert(args)
         try:
             if kwargs:

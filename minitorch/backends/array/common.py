@@ -5,6 +5,34 @@ from __future__ import annotations
 __all__ = ["accumulate_dtype", "contiguous", "is_low_precision", "reduce_axis"]
 
 
+_constants: dict = {}
+_ones: dict = {}
+# Up to this many elements a product with ones is the quickest sum; NumPy's reduce has a high fixed cost.
+SMALL = 64
+
+
+def constant(xp, value, dtype):
+    """Return a number as a 0-dim array of `dtype`, kept: ufuncs take a Python number or scalar more slowly."""
+    key = (value, dtype)
+    found = _constants.get(key)
+    if found is None:
+        if len(_constants) > 512:
+            _constants.clear()
+        found = _constants[key] = xp.array(value, dtype)
+    return found
+
+
+def ones_vector(xp, count, dtype):
+    """Return a vector of at most `SMALL` ones, kept."""
+    row = _ones.get(dtype.char)
+    if row is None:
+        row = _ones[dtype.char] = [None] * (SMALL + 1)
+    found = row[count]
+    if found is None:
+        found = row[count] = xp.ones(count, dtype)
+    return found
+
+
 def is_low_precision(dtype) -> bool:
     """Return whether `dtype` is float16, bfloat16 or a float8, which kernels widen."""
     kind = dtype.kind

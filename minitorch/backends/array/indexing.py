@@ -7,7 +7,7 @@ the kernel raises the error itself, because no shape function sees values.
 
 from __future__ import annotations
 
-from minitorch.backends.array.common import accumulate_dtype, contiguous, is_low_precision
+from minitorch.backends.array.common import accumulate_dtype, contiguous, is_low_precision, SMALL
 from minitorch.backends.array.elementwise import arranged
 from minitorch.backends.array.registry import array_kernel
 from minitorch.core.promotion import result_type, result_type_of_two
@@ -86,6 +86,9 @@ def _flat_positions(xp, index, dim, shape):
 def _aligned(xp, self, dim, index, source=None):
     """Check the shapes of gather and scatter; return dim and int64 index, at least 1-d."""
     ndim = self.ndim
+    if index.shape == self.shape and ndim and source is None and -ndim <= dim < ndim:
+        dim %= ndim
+        return dim, _checked(xp, index, self.shape[dim], dim)
     if index.size == 0:
         index = index.astype(xp.int64)
     if ndim == 0 or index.ndim == 0:
@@ -110,14 +113,33 @@ def _aligned(xp, self, dim, index, source=None):
     return dim, _checked(xp, index, self.shape[dim], dim)
 
 
+_columns: dict = {}
+
+
+def _column(xp, count):
+    """Return the integers below `count` as a column, kept; for small counts."""
+    found = _columns.get(count)
+    if found is None:
+        found = _columns[count] = xp.arange(count).reshape(-1, 1)
+    return found
+
+
 @array_kernel("gather")
 def gather_kernel(xp, self, dim, index, *, sparse_grad=False):
+    if self.ndim == 2 and dim in (1, -1) and index.dtype.char == "l" and 0 < index.size <= SMALL:
+        # Few elements: bounds checked by Python, rows by one vector.
+        values = index.reshape(-1).tolist()
+        rows = index.shape[0]
+        if index.ndim == 2 and min(values) >= 0 and max(values) < self.shape[1] and rows <= self.shape[0]:
+            return self[_column(xp, rows), index]
     dim, positions = _aligned(xp, self, dim, index)
     if index.size == 0:
         return xp.empty(index.shape, self.dtype)
     if self.ndim <= 1:
         return self.reshape(-1).take(positions).reshape(index.shape)
     if self.flags.c_contiguous:
+        if dim == 1 and self.ndim == 2 and index.size <= _FEW:
+            return contiguous(xp, self[xp.arange(len(positions))[:, None], positions])
         return self.take(_flat_positions(xp, positions, dim, self.shape))
     return contiguous(xp, self[_mesh(xp, positions, dim)])
 
@@ -637,7 +659,7 @@ def _mask_value(xp, self, mask, value):
     if mask.dtype.kind != "b":
         raise ValueError
     if hasattr(value, "dtype"):
-        if value.ndim:
+        if value.ndim or (value.dtype.kind == "c" and self.dtype.kind != "c"):
             raise ValueError
         return value.astype(self.dtype)
     if type(value) is float and self.dtype.char in "fd" and -3e38 < value < 3e38:
@@ -720,7 +742,11 @@ def where_kernel(xp, condition, self, other):
         dtype = result_type_of_two(self, other)
         self, other = self.astype(dtype, copy=False), other.astype(dtype, copy=False)
     result = xp.where(condition, self, other)
-    return result if result.ndim < 2 else arranged(xp, result, (condition, self, other))
+    if result.ndim < 2 or (
+        self.flags.c_contiguous and other.flags.c_contiguous and condition.flags.c_contiguous
+    ):
+        return result
+    return arranged(xp, result, (condition, self, other))
 
 
 # ---------------------------------------------------------------- embedding
@@ -867,7 +893,7 @@ def roll_kernel(xp, self, shifts, dims=()):
         if len(shifts) != 1:
             raise ValueError
         return _roll(xp, self.reshape(-1), shifts[0], 0).reshape(self.shape)
-    if len(shifts) != len(dims):
+    if len(shifts) != len(dims) or self.ndim == 0:
         raise ValueError
     result = self
     for shift, dim in zip(shifts, dims, strict=True):
@@ -909,53 +935,48 @@ def like_strides(xp, array, strides):
 
 @array_kernel("cat")
 def cat_kernel(xp, tensors, dim=0):
-    if not tensors:
-        raise ValueError
-    first = tensors[0]
-    dtype = first.dtype
-    ndim = first.ndim
-    plain = True
+    dtype = tensors[0].dtype
     for tensor in tensors:
-        if tensor.dtype is not dtype or tensor.ndim != ndim:
-            plain = False
+        if tensor.dtype is not dtype:
+            tensors = _of_one_type(tensors)
             break
-    if not plain:
+    try:
+        result = xp.concatenate(tensors, dim)
+    except ValueError:
         # An empty vector may stand beside tensors of any number of dimensions.
-        dtype = result_type(*tensors)
         kept = [t for t in tensors if t.shape != (0,)]
-        tensors = [t.astype(dtype, copy=False) for t in kept or tensors]
-    result = xp.concatenate(tensors, dim)
+        if len(kept) in (0, len(tensors)):
+            raise
+        result = xp.concatenate(kept, dim)
     if result.flags.c_contiguous:
         return result
     strides = joined_strides(result.shape, tensors, result.itemsize)
     if strides is None:
         return xp.ascontiguousarray(result)
-    if strides == result.strides:
-        return result
-    return like_strides(xp, result, strides)
+    return result if strides == result.strides else like_strides(xp, result, strides)
+
+
+def _of_one_type(tensors):
+    dtype = result_type(*tensors)
+    return [t.astype(dtype, copy=False) for t in tensors]
 
 
 @array_kernel("stack")
 def stack_kernel(xp, tensors, dim=0):
-    if not tensors:
-        raise ValueError
     first = tensors[0]
     dtype = first.dtype
-    for tensor in tensors:
-        if tensor.shape != first.shape:
-            raise ValueError
-        if tensor.dtype is not dtype:
-            dtype = result_type(*tensors)
     if dim < 0:
         dim += first.ndim + 1
-    if not 0 <= dim <= first.ndim:
-        raise ValueError
-    shape = first.shape
-    out = xp.empty((*shape[:dim], len(tensors), *shape[dim:]), dtype)
-    lead = (slice(None),) * dim
-    for i, tensor in enumerate(tensors):
-        out[(*lead, i)] = tensor
-    return out
+    new = (slice(None),) * dim + (None,)
+    rows = []
+    for tensor in tensors:
+        if tensor.dtype is not dtype:
+            tensors = _of_one_type(tensors)
+            rows = [t[new] for t in tensors]
+            break
+        rows.append(tensor[new])
+    result = xp.concatenate(rows, dim)
+    return result if result.flags.c_contiguous else xp.ascontiguousarray(result)
 
 
 @array_kernel("repeat")

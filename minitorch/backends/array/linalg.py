@@ -82,8 +82,8 @@ def _plus(xp, self, product, beta, alpha):
     With ``beta == 0`` the values of `self` do not matter, not even NaN.
     """
     dtype = product.dtype
-    if dtype.kind in "iu" and not (float(alpha).is_integer() and float(beta).is_integer()):
-        raise ValueError
+    if dtype.kind in "iu":
+        alpha, beta = int(alpha), int(beta)
     if alpha != 1:
         product *= dtype.type(alpha)
     if beta != 0:
@@ -141,6 +141,8 @@ def addr_kernel(xp, self, vec1, vec2, *, beta=1, alpha=1):
     if vec1.ndim != 1 or vec2.ndim != 1:
         raise ValueError
     dtype = result_type(self, vec1, vec2)
+    if dtype.kind in "biu" and (isinstance(alpha, float) or isinstance(beta, float)):
+        raise ValueError
     if dtype.kind == "b":
         product = xp.logical_and(vec1[:, None], vec2) & bool(alpha)
         if beta:
@@ -645,7 +647,7 @@ def _substitute(xp, a, b, upper):
     return x
 
 
-@array_kernel("linalg_lstsq")
+@array_kernel("_linalg_lstsq")
 def lstsq_kernel(xp, self, b, rcond=None, *, driver=None):
     """Solve least squares problems by the singular value decomposition (`gels` by QR)."""
     _matrices(self)

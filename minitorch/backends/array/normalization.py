@@ -6,9 +6,9 @@ several times faster than NumPy's reductions where rows are short.
 
 from __future__ import annotations
 
-from math import prod
+from math import prod, sqrt
 
-from minitorch.backends.array.common import contiguous, is_low_precision
+from minitorch.backends.array.common import constant, contiguous, is_low_precision
 from minitorch.backends.array.precision import rounded, widen
 from minitorch.backends.array.registry import array_kernel
 
@@ -166,6 +166,28 @@ def native_batch_norm_backward_kernel(
 # ---------------------------------------------------------------- layer norm
 
 
+_TINY = 16
+
+
+def _tiny_layer_norm(xp, input, n, eps):
+    """Normalize the rows of a tiny array by Python's arithmetic: NumPy's fixed cost of ten calls is higher."""
+    values = input.reshape(-1).tolist()
+    out, means, rstds = [], [], []
+    for start in range(0, len(values), n):
+        row = values[start : start + n]
+        mean = sum(row) / n
+        centred = [v - mean for v in row]
+        rstd = 1.0 / sqrt(sum([c * c for c in centred]) / n + eps)
+        out += [c * rstd for c in centred]
+        means.append(mean)
+        rstds.append(rstd)
+    dtype = input.dtype
+    lead = (*input.shape[:-1], 1)
+    return (
+        xp.array(out, dtype).reshape(input.shape), xp.array(means, dtype).reshape(lead), xp.array(rstds, dtype).reshape(lead)
+    )
+
+
 @array_kernel("native_layer_norm")
 def native_layer_norm_kernel(xp, input, normalized_shape, weight, bias, eps):
     dtype = input.dtype
@@ -186,14 +208,16 @@ def native_layer_norm_kernel(xp, input, normalized_shape, weight, bias, eps):
         if count == 0 or shape[input.ndim - count :] != tuple(normalized_shape):
             raise ValueError("wrong normalized_shape")
         n = prod(normalized_shape)
+    if input.size <= _TINY and count == 1 and n and eps > 0 and weight is None and input.flags.c_contiguous and input.size:
+        return _tiny_layer_norm(xp, input, n, eps)
     x = contiguous(xp, input).reshape(prod(lead), n)
     mean = xp.dot(x, _mean_weights(xp, n, dtype))
     out = x - mean[:, None]
     rstd = xp.vecdot(out, out)
-    rstd *= 1.0 / n if n else xp.nan
-    rstd += eps
-    xp.sqrt(rstd, out=rstd)
-    xp.reciprocal(rstd, out=rstd)
+    xp.multiply(rstd, constant(xp, 1.0 / n if n else xp.nan, dtype), rstd)
+    xp.add(rstd, constant(xp, eps, dtype), rstd)
+    xp.sqrt(rstd, rstd)
+    xp.reciprocal(rstd, rstd)
     out *= rstd[:, None]
     if weight is not None:
         if weight.dtype is not dtype:

@@ -7,9 +7,11 @@ floating types are reduced in float32, and integer sums and products are int64, 
 from __future__ import annotations
 
 from minitorch.backends.array.common import (
+    SMALL,
     accumulate_dtype,
     contiguous,
     is_low_precision,
+    ones_vector,
     reduce_axis,
 )
 from minitorch.backends.array.registry import array_kernel
@@ -24,6 +26,9 @@ _FLOATING = "fdFD"
 # with the length; from this many elements on such sums are done in two levels.
 _TWO_LEVEL_SIZE = 1 << 16
 _TWO_LEVEL_LENGTH = 1024
+
+# Longer running sums and products are kept in double precision, as PyTorch's are.
+_SHORT_SCAN = 256
 
 
 def _row_major(xp, result):
@@ -83,6 +88,13 @@ def _add(xp, self, axis, keepdim):
         and self.dtype.char in "fF"
     ):
         return _row_major(xp, _sum_long_axis(xp, self, axis, keepdim))
+    if self.size <= SMALL and self.ndim == 2 and type(axis) is int and self.dtype.char in "fd":
+        if axis in (1, -1):
+            result = self.dot(ones_vector(xp, self.shape[1], self.dtype))
+            return result[:, None] if keepdim else result
+        if axis in (0, -2):
+            result = ones_vector(xp, self.shape[0], self.dtype).dot(self)
+            return result[None] if keepdim else result
     result = xp.add.reduce(self, axis, None, None, keepdim)
     if result.ndim > 1 and not result.flags.c_contiguous:
         return xp.ascontiguousarray(result)
@@ -92,6 +104,8 @@ def _add(xp, self, axis, keepdim):
 @array_kernel("sum")
 def sum_kernel(xp, self, *, dtype=None):
     if dtype is None and self.dtype.char in _SUM_BY_ITSELF:
+        if self.size <= SMALL and self.dtype.char in "fd" and self.flags.c_contiguous:
+            return self.reshape(-1).dot(ones_vector(xp, self.size, self.dtype))
         return xp.add.reduce(self, None)
     return _reduce(xp, xp.add, self, None, False, dtype)
 
@@ -125,6 +139,9 @@ def prod_dim_kernel(xp, self, dim, keepdim=False, *, dtype=None):
 
 def _mean(xp, self, axis, keepdim, dtype):
     if dtype is None and self.dtype.char in _FLOATING:
+        if axis is None and not keepdim and 0 < self.size <= SMALL and self.dtype.char in "fd" and self.flags.c_contiguous:
+            total = self.reshape(-1).dot(ones_vector(xp, self.size, self.dtype))
+            return total / self.dtype.type(self.size)
         result = _add(xp, self, axis, keepdim)
         count = self.size // (result.size or 1)
         if result.ndim:
@@ -389,6 +406,12 @@ def _complex_logcumsumexp(xp, self, dim):
 
 
 def _accumulate(xp, ufunc, self, dim, dtype):
+    if dtype is None and self.ndim and self.dtype.char in "dDlfF":
+        if self.dtype.char in "dDl" or self.shape[dim] <= _SHORT_SCAN:
+            result = ufunc.accumulate(self, dim)
+            return result if result.flags.c_contiguous else xp.ascontiguousarray(result)
+    if dtype is None and self.dtype.char in "fd" and self.ndim and self.flags.c_contiguous and self.shape[dim] <= 256:
+        return ufunc.accumulate(self, dim)
     compute, result_dtype = _sum_dtype(xp, self, dtype)
     if self.ndim == 0:
         if not -1 <= dim <= 0:
@@ -396,9 +419,9 @@ def _accumulate(xp, ufunc, self, dim, dtype):
         return self.astype(result_dtype)
     if self.dtype.kind == "c" and compute.kind != "c":
         self = self.real
-    if compute.char == "f" and self.shape[dim] > 256:  # PyTorch's CPU scans add in double
+    if compute.char == "f" and self.shape[dim] > _SHORT_SCAN:
         compute = xp.dtype(xp.float64)
-    elif compute.char == "F" and self.shape[dim] > 256:
+    elif compute.char == "F" and self.shape[dim] > _SHORT_SCAN:
         compute = xp.dtype(xp.complex128)
     result = ufunc.accumulate(self, dim, compute).astype(result_dtype, copy=False)
     return result if result.flags.c_contiguous else xp.ascontiguousarray(result)

@@ -201,6 +201,10 @@ def clone_kernel(xp, self, *, memory_format=None):
 def to_copy_kernel(
     xp, self, *, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None
 ):
+    if memory_format is None and dtype is not None and self.dtype.char in "fdlib?" and self.flags.c_contiguous:
+        target = dtype.np
+        if target.char in "fd" or self.dtype.char in "lib?":
+            return self.astype(target)
     target = self.dtype if dtype is None else dtype.np
     if target.kind == "b" and self.dtype.kind == "V":
         self = self.astype(xp.float32)

@@ -12,7 +12,7 @@ __all__ = [
     "rms_norm",
 ]  # fmt: skip
 
-_native_layer_norm = F.native_layer_norm
+_layer_norm = F.layer_norm
 _native_batch_norm = F.native_batch_norm
 
 
@@ -64,7 +64,7 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """Return `input` normalized over its last dimensions, which are `normalized_shape`."""
-    return _native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+    return _layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 def rms_norm(

@@ -13,5 +13,6 @@ from minitorch.nn.modules.module import Module
 from minitorch.nn.modules.normalization import *  # noqa: F403
 from minitorch.nn.modules.padding import *  # noqa: F403
 from minitorch.nn.modules.pooling import *  # noqa: F403
+from minitorch.nn.modules.rnn import *  # noqa: F403
 from minitorch.nn.modules.shape import *  # noqa: F403
 from minitorch.nn.modules.sparse import *  # noqa: F403

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minitorch.core.dtype import float64
+from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_implicit
 
@@ -80,15 +81,20 @@ def rrelu_composite(
     return self * slopes
 
 
+# Called directly, without choosing among overloads again.
+SOFTMAX = OPERATORS["aten::_softmax"]
+LOG_SOFTMAX = OPERATORS["aten::_log_softmax"]
+
+
 @composite_implicit("softmax.int")
 def softmax_composite(self, dim, dtype=None):
     if dtype is None or dtype == self.dtype:
-        return F._softmax(self, dim, False)
+        return SOFTMAX.call((self, dim, False), None)
     return F._softmax(self.to(dtype), dim, False)
 
 
 @composite_implicit("log_softmax.int")
 def log_softmax_composite(self, dim, dtype=None):
     if dtype is None or dtype == self.dtype:
-        return F._log_softmax(self, dim, False)
+        return LOG_SOFTMAX.call((self, dim, False), None)
     return F._log_softmax(self.to(dtype), dim, False)

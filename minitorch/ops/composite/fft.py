@@ -129,6 +129,11 @@ def hfft_composite(self, n=None, dim=-1, norm=None):
 def _shape_and_dims(self, s, dim, name):
     """Return dims counted from the front, and a size for each."""
     ndim = self.dim()
+    check(
+        ndim > 0 or not dim,
+        f"{name}: Dimension specified as {dim[0] if dim else None} but tensor has no dimensions",
+        IndexError,
+    )
     if dim is not None:
         dims = list(normalize_dims(dim, ndim, name)) if len(dim) else []
         check(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 
+from minitorch.core.dtype import bool_
+from minitorch.core.memory_format import contiguous_format
 from minitorch.core.promotion import promote_types
 from minitorch.errors import LinAlgError
+from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
 from minitorch.ops.composite.einsum import einsum
 from minitorch.ops.composite.registry import composite_explicit, composite_implicit
@@ -14,12 +17,18 @@ from minitorch.ops.shapes.common import broadcast_shapes, check, normalize_dim
 # ---------------------------------------------------------------- products
 
 
+# Called directly: the hottest composite there is.
+MM = OPERATORS["aten::mm"]
+BMM = OPERATORS["aten::bmm"]
+VIEW = OPERATORS["aten::view"]
+
+
 @composite_implicit("matmul", "linalg_matmul")
 def matmul_composite(self, other):
     """Multiply vectors, matrices or batches of matrices, whatever the mixture."""
-    n, m = self.dim(), other.dim()
+    n, m = self.ndim, other.ndim
     if n == 2 and m == 2:
-        return F.mm(self, other)
+        return MM.call2(self, other)
     if n == 2 and m == 1:
         return F.mv(self, other)
     if n == 1 and m == 1:
@@ -49,7 +58,7 @@ def matmul_composite(self, other):
     rows, inner, columns = self.shape[-2], self.shape[-1], other.shape[-1]
     a = F.reshape(F.expand(self, [*lead, rows, inner]), [count, rows, inner])
     b = F.reshape(F.expand(other, [*lead, inner, columns]), [count, inner, columns])
-    return F.view(F.bmm(a, b), [*lead, rows, columns])
+    return VIEW.call((BMM.call2(a, b), [*lead, rows, columns]), None)
 
 
 @composite_implicit("inner")
@@ -259,7 +268,7 @@ def old_cholesky_composite(self, upper=False):
     return factor
 
 
-@composite_implicit("cholesky_solve")
+@composite_explicit("cholesky_solve")
 def cholesky_solve_composite(self, input2, upper=False):
     check(
         self.dim() >= 2 and input2.dim() >= 2,
@@ -272,7 +281,7 @@ def cholesky_solve_composite(self, input2, upper=False):
     return F.linalg_solve_triangular(high, half, upper=True)
 
 
-@composite_implicit("cholesky_inverse")
+@composite_explicit("cholesky_inverse")
 def cholesky_inverse_composite(self, upper=False):
     check(
         self.dim() >= 2 and self.shape[-1] == self.shape[-2],
@@ -308,7 +317,7 @@ def lu_solve_composite(LU, pivots, B, *, left=True, adjoint=False):
         half = F.linalg_solve_triangular(
             F.adjoint(lower), half, upper=True, unitriangular=True
         )
-        return F.matmul(p, half)
+        return column_major(F.matmul(p, half))
     half = F.linalg_solve_triangular(
         lower, F.matmul(F.transpose(p, -2, -1), B), upper=False, unitriangular=True
     )
@@ -326,7 +335,7 @@ def triangular_solve_composite(self, A, upper=True, transpose=False, unitriangul
     solution = F.linalg_solve_triangular(
         matrix, self, upper=upper != transpose, unitriangular=unitriangular
     )
-    return solution, F.clone(A)
+    return solution, column_major(A)
 
 
 @composite_implicit("qr")
@@ -340,6 +349,17 @@ def _eye_like(A):
     n = A.shape[-1]
     eye = F.eye(n, dtype=A.dtype, device=A.device)
     return F.expand(eye, list(A.shape)) if A.dim() > 2 else eye
+
+
+def _identity(source, eye):
+    """Return a copy of `eye` that depends on `source`, with a gradient of zero."""
+    return F.masked_fill(source, F.ones_like(source, dtype=bool_), 0) + eye
+
+
+def column_major(matrices):
+    """Return a copy of a batch of matrices, each column-major, as LAPACK's results are."""
+    turned = F.clone(F.transpose(matrices, -2, -1), memory_format=contiguous_format)
+    return F.transpose(turned, -2, -1)
 
 
 @composite_implicit("linalg_householder_product", "orgqr")
@@ -358,7 +378,7 @@ def householder_product_composite(input, tau):
     q = F.expand(F.eye(rows, columns, dtype=input.dtype, device=input.device), list(input.shape))
     for j in range(tau.shape[-1] - 1, -1, -1):
         q = _reflect(input, tau, j, q)
-    return F.clone(q) if tau.shape[-1] == 0 else q
+    return column_major(_identity(input, q) if tau.shape[-1] == 0 else q)
 
 
 def _reflect(input, tau, j, target, adjoint=False):
@@ -379,11 +399,11 @@ def _reflect(input, tau, j, target, adjoint=False):
 def ormqr_composite(self, input2, input3, left=True, transpose=False):
     tau, c = input2, input3
     if not left:
-        return F.adjoint(F.ormqr(self, tau, F.adjoint(c), True, not transpose))
+        return column_major(F.adjoint(F.ormqr(self, tau, F.adjoint(c), True, not transpose)))
     places = range(tau.shape[-1]) if transpose else range(tau.shape[-1] - 1, -1, -1)
     for j in places:
         c = _reflect(self, tau, j, c, transpose)
-    return c
+    return column_major(c)
 
 
 # ---------------------------------------------------------------- eigenvalues, singular values
@@ -471,6 +491,12 @@ def solve_composite(A, B, *, left=True):
     return result
 
 
+@composite_implicit("linalg_lstsq")
+def lstsq_composite(self, b, rcond=None, *, driver=None):
+    solution, residuals, rank, values = F._linalg_lstsq(self, b, rcond, driver=driver)
+    return solution, residuals, rank, values.detach()
+
+
 @composite_implicit("linalg_tensorinv")
 def tensorinv_composite(self, ind=2):
     check(ind > 0, f"Expected a strictly positive integer for 'ind', got {ind}")
@@ -520,6 +546,13 @@ def _two_dims(self, dim, name):
     return first, second
 
 
+def _largest(sizes, dim, keepdim):
+    """Return the largest of numbers that are not negative: 0 where there are none."""
+    if sizes.shape[dim] == 0:
+        return F.sum(sizes, [dim], keepdim)
+    return F.amax(sizes, [dim], keepdim)
+
+
 def _matrix_norm(self, ord, dim, keepdim, dtype):
     name = "linalg.matrix_norm"
     check(
@@ -541,7 +574,7 @@ def _matrix_norm(self, ord, dim, keepdim, dtype):
         if ord == "nuc":
             result = F.sum(values, [-1])
         else:
-            result = F.amax(values, [-1]) if ord > 0 else F.amin(values, [-1])
+            result = _largest(values, -1, False) if ord > 0 else F.amin(values, [-1])
         if keepdim:
             for d in sorted((rows, columns)):
                 result = F.unsqueeze(result, d)
@@ -554,7 +587,7 @@ def _matrix_norm(self, ord, dim, keepdim, dtype):
     sums = F.linalg_vector_norm(self, 1.0, [summed], keepdim)
     if not keepdim and chosen > summed:
         chosen -= 1
-    return F.amax(sums, [chosen], keepdim) if ord > 0 else F.amin(sums, [chosen], keepdim)
+    return _largest(sums, chosen, keepdim) if ord > 0 else F.amin(sums, [chosen], keepdim)
 
 
 @composite_implicit("linalg_matrix_norm")
@@ -798,7 +831,7 @@ def matrix_power_composite(self, n):
         f"linalg.matrix_power: A must be batches of square matrices, got {tuple(self.shape)}",
     )
     if n == 0:
-        return F.clone(_eye_like(self))
+        return _identity(self, _eye_like(self))
     if n < 0:
         self, n = F.linalg_inv(self), -n
     result = None
@@ -819,7 +852,7 @@ def matrix_exp_composite(self):
 
 @composite_implicit("linalg_vander")
 def vander_composite(x, *, N=None):
-    check(x.dim() > 0, f"linalg.vander: expected a tensor of at least 1 dimension, got {x.dim()}")
+    x = F.atleast_1d(x)
     count = x.shape[-1] if N is None else N
     check(count > 1, f"N must be greater than 1, got {count}")
     if not (x.is_floating_point() or x.is_complex()):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_implicit
 
@@ -17,11 +18,14 @@ def batch_norm_composite(
     )[0]
 
 
+NATIVE_LAYER_NORM = OPERATORS["aten::native_layer_norm"]
+
+
 @composite_implicit("layer_norm")
 def layer_norm_composite(
     input, normalized_shape, weight=None, bias=None, eps=1e-05, cudnn_enable=True
 ):
-    return F.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+    return NATIVE_LAYER_NORM.call((input, normalized_shape, weight, bias, eps), None)[0]
 
 
 @composite_implicit("group_norm")

@@ -135,6 +135,11 @@ operator(
     out="linalg_solve.out", variants=FUNCTION, python_module="linalg",
 )
 operator(
+    "_linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None)"
+    " -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
+    variants=0,
+)
+operator(
     "linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None)"
     " -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)",
     out="linalg_lstsq.out", out_names=("solution", "residuals", "rank", "singular_values"),

@@ -450,6 +450,11 @@ def _fill_checks(self, mask, value):
             "masked_fill(): only supports a 0-dimensional value tensor, but got tensor with "
             f"{value.ndim} dimension(s).",
         )
+        check(
+            value.dtype.kind != "c" or self.dtype.kind == "c",
+            f"masked_fill(): a value of type {word(value.dtype)} cannot be converted to "
+            f"{word(self.dtype)}",
+        )
         return
     kind = self.dtype.kind
     number = value.real if isinstance(value, complex) else value
@@ -663,6 +668,11 @@ def roll_shape(self, shifts, dims=()):
             f"{len(dims)}",
         )
     for dim in dims:
+        check(
+            self.ndim > 0,
+            f"roll(): Dimension specified as {dim} but tensor has no dimensions",
+            IndexError,
+        )
         normalize_dim(dim, self.ndim, "roll")
     return MetaArray(self.shape, self.dtype)
 

@@ -122,13 +122,7 @@ def dot_shape(self, tensor):
     return MetaArray((), self.dtype)
 
 
-def _added(self, result_shape, name, beta, alpha, np_dtype):
-    check(
-        np_dtype.kind not in "iu"
-        or (float(alpha).is_integer() and float(beta).is_integer()),
-        f"{name}(): For integral input tensors, argument alpha and beta must not be a floating "
-        f"point number, got {alpha} and {beta}",
-    )
+def _added(self, result_shape, name, np_dtype):
     result_shape = tuple(result_shape)
     try:
         fits = broadcast_shapes(self.shape, result_shape) == result_shape
@@ -149,7 +143,7 @@ def addmm_shape(self, mat1, mat2, *, beta=1, alpha=1):
     _inner("addmm", mat1, mat2, "mat1", "mat2")
     _same_dtypes("addmm", mat1, mat2, self)
     _no_bool(self, "addmm")
-    return _added(self, (mat1.shape[0], mat2.shape[1]), "addmm", beta, alpha, self.dtype)
+    return _added(self, (mat1.shape[0], mat2.shape[1]), "addmm", self.dtype)
 
 
 @shape("addmv")
@@ -165,21 +159,21 @@ def addmv_shape(self, mat, vec, *, beta=1, alpha=1):
     )
     _same_dtypes("addmv", mat, vec, self)
     _no_bool(self, "addmv")
-    return _added(self, (mat.shape[0],), "addmv", beta, alpha, self.dtype)
+    return _added(self, (mat.shape[0],), "addmv", self.dtype)
 
 
 @shape("baddbmm")
 def baddbmm_shape(self, batch1, batch2, *, beta=1, alpha=1):
     result = _bmm_shape(batch1, batch2, "baddbmm")
     _same_dtypes("baddbmm", batch1, self)
-    return _added(self, result, "baddbmm", beta, alpha, self.dtype)
+    return _added(self, result, "baddbmm", self.dtype)
 
 
 @shape("addbmm")
 def addbmm_shape(self, batch1, batch2, *, beta=1, alpha=1):
     result = _bmm_shape(batch1, batch2, "addbmm")
     _same_dtypes("addbmm", batch1, self)
-    return _added(self, result[1:], "addbmm", beta, alpha, self.dtype)
+    return _added(self, result[1:], "addbmm", self.dtype)
 
 
 @shape("addr")
@@ -187,7 +181,12 @@ def addr_shape(self, vec1, vec2, *, beta=1, alpha=1):
     _ndim(vec1, 1, "addr", "vec1")
     _ndim(vec2, 1, "addr", "vec2")
     dtype = result_type(self, vec1, vec2)
-    return _added(self, (vec1.shape[0], vec2.shape[0]), "addr", beta, alpha, dtype)
+    check(
+        dtype.kind not in "biu" or not (isinstance(alpha, float) or isinstance(beta, float)),
+        "addr(): For integral input tensors, arguments alpha and beta must not be floating point "
+        f"numbers, got {alpha} and {beta}",
+    )
+    return _added(self, (vec1.shape[0], vec2.shape[0]), "addr", dtype)
 
 
 @shape("linear")
@@ -449,7 +448,7 @@ def solve_triangular_shape(self, B, *, upper, left=True, unitriangular=False):
     return column_major((*lead, *B.shape[-2:]), self.dtype)
 
 
-@shape("linalg_lstsq")
+@shape("_linalg_lstsq")
 def lstsq_shape(self, b, rcond=None, *, driver=None):
     matrices(self, "torch.linalg.lstsq", "input")
     check(
