@@ -97,6 +97,12 @@ def check_out(op: Any, result: TensorBase, out: TensorBase) -> None:
             f"{op.basename}(): expected out tensor to be on {result.device}, but it is on {out.device}"
         )
     check_cast(op, result, out)
+    handle = out.handle
+    if handle.size and any(n > 1 and s == 0 for n, s in zip(handle.shape, handle.strides, strict=True)):
+        raise RuntimeError(
+            f"{op.basename}(): unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
+        )
 
 
 def warn_resize(op: Any, out: TensorBase, result: TensorBase) -> None:

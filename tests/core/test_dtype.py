@@ -121,8 +121,7 @@ def test_limits_agree_with_the_library_that_defines_the_type(d):
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("d", ALL, ids=str)
-def test_attributes_and_limits_against_torch(d):
-    torch = pytest.importorskip("torch")
+def test_attributes_and_limits_against_torch(d, torch):
     theirs = getattr(torch, d.name)
     assert repr(d) == repr(theirs)
     for name in ("is_floating_point", "is_complex", "is_signed", "itemsize"):

@@ -132,8 +132,7 @@ def test_result_type_wants_operands():
 
 
 @pytest.mark.oracle
-def test_types_against_torch():
-    torch = pytest.importorskip("torch")
+def test_types_against_torch(torch):
 
     def theirs(fn, a, b):
         try:
@@ -149,8 +148,7 @@ def test_types_against_torch():
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("default", ["float32", "float64", "bfloat16"])
-def test_operands_against_torch(default):
-    torch = pytest.importorskip("torch")
+def test_operands_against_torch(default, torch):
     kinds = [(d, n) for d in ALL for n in (0, 1)] + [True, 3, 2.5, 2j]
     ours_of = {k: k if not isinstance(k, tuple) else array(k[0].name, k[1]) for k in kinds}
     theirs_of = {

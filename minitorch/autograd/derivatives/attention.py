@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import sqrt
 
 from minitorch.autograd.derivatives.registry import derivative
-from minitorch.core.dtype import bool_
 from minitorch.autograd.grad_mode import is_grad_enabled
+from minitorch.core.dtype import bool_
 from minitorch.ops import functions as F
 
 

@@ -28,6 +28,7 @@ derivative(
     self=lambda grad, self_shape, dim, index: F.scatter_add(
         _zeros(grad, self_shape), dim, index, grad
     ),
+    result="linear",
 )
 
 
@@ -43,12 +44,14 @@ derivative(
     "scatter.src",
     self=lambda grad, dim, index: F.scatter(grad, dim, index, 0),
     src=lambda grad, dim, index, src_shape: gathered(grad, dim, index, src_shape),
+    result="linear",
 )
 derivative("scatter.value", self=lambda grad, dim, index: F.scatter(grad, dim, index, 0))
 derivative(
     "scatter_add",
     self=lambda grad: grad,
     src=lambda grad, dim, index, src_shape: gathered(grad, dim, index, src_shape),
+    result="linear",
 )
 
 
@@ -137,6 +140,7 @@ def index_select_backward(grad, shape, dim, index):
 derivative(
     "index_select",
     self=lambda grad, self_shape, dim, index: index_select_backward(grad, self_shape, dim, index),
+    result="linear",
 )
 
 
@@ -154,11 +158,13 @@ derivative(
     source=lambda grad, dim, index, source_shape, alpha: slices_backward(
         grad, dim, index, source_shape, alpha
     ),
+    result="linear",
 )
 derivative(
     "index_copy",
     self=lambda grad, dim, index: F.index_fill(grad, dim, index, 0),
     source=lambda grad, dim, index, source_shape: slices_backward(grad, dim, index, source_shape),
+    result="linear",
 )
 derivative(
     "index_fill.int_Scalar", self=lambda grad, dim, index: F.index_fill(grad, dim, index, 0)
@@ -209,6 +215,7 @@ derivative(
     self=lambda grad, self_shape, indices: F.index_put(
         _zeros(grad, self_shape), indices, grad, True
     ),
+    result="linear",
 )
 derivative(
     "index_put",
@@ -220,6 +227,7 @@ derivative(
 derivative(
     "take",
     self=lambda grad, self_shape, index: F.put(_zeros(grad, self_shape), index, grad, True),
+    result="linear",
 )
 derivative(
     "put",
@@ -263,6 +271,7 @@ def masked_scatter_backward(grad, mask, shape):
 derivative(
     "masked_select",
     self=lambda grad, self_shape, mask: masked_select_backward(grad, self_shape, mask),
+    result="linear",
 )
 derivative(
     "masked_scatter",
@@ -273,6 +282,7 @@ derivative(
     "where.self",
     self=lambda grad, condition: F.where(condition, grad, 0),
     other=lambda grad, condition: F.where(condition, 0, grad),
+    result="linear",
 )
 derivative("nonzero")
 
@@ -323,11 +333,13 @@ derivative(
         grad, F.zeros_like(src), offset, dim1, dim2
     ),
     src=lambda grad, offset, dim1, dim2: F.diagonal(grad, offset, dim1, dim2),
+    result="linear",
 )
 derivative(
     "select_scatter",
     self=lambda grad, src, dim, index: F.select_scatter(grad, F.zeros_like(src), dim, index),
     src=lambda grad, dim, index: F.select(grad, dim, index),
+    result="linear",
 )
 derivative(
     "slice_scatter",
@@ -335,6 +347,7 @@ derivative(
         grad, F.zeros_like(src), dim, start, end, step
     ),
     src=lambda grad, dim, start, end, step: F.slice(grad, dim, start, end, step),
+    result="linear",
 )
 
 
@@ -360,8 +373,12 @@ def cat_backward(grad, tensors, dim):
     return parts
 
 
-derivative("cat", tensors=lambda grad, tensors, dim: cat_backward(grad, tensors, dim))
-derivative("stack", tensors=lambda grad, dim: list(F.unbind(grad, dim)))
+derivative(
+    "cat",
+    tensors=lambda grad, tensors, dim: cat_backward(grad, tensors, dim),
+    result="linear",
+)
+derivative("stack", tensors=lambda grad, dim: list(F.unbind(grad, dim)), result="linear")
 
 
 def repeat_backward(grad, shape, repeats):
@@ -381,5 +398,6 @@ def repeat_backward(grad, shape, repeats):
 
 
 derivative(
-    "repeat", self=lambda grad, self_shape, repeats: repeat_backward(grad, self_shape, repeats)
+    "repeat", self=lambda grad, self_shape, repeats: repeat_backward(grad, self_shape, repeats),
+    result="linear",
 )

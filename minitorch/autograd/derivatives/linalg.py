@@ -235,28 +235,7 @@ derivative(
 )
 
 
-def lu_unpack_backward(grads, shape):
-    """Return the gradient of the compact factors: both triangles in one matrix."""
-    _, grad_lower, grad_upper = grads
-    *lead, rows, columns = shape
-    k = min(rows, columns)
-    total = None
-    if grad_lower is not None:
-        total = F.tril(grad_lower, -1)
-        if columns > k:
-            total = F.cat([total, F.new_zeros(total, [*lead, rows, columns - k])], -1)
-    if grad_upper is not None:
-        part = F.triu(grad_upper)
-        if rows > k:
-            part = F.cat([part, F.new_zeros(part, [*lead, rows - k, columns])], -2)
-        total = part if total is None else total + part
-    return total
-
-
-derivative(
-    "lu_unpack",
-    LU_data=lambda grads, LU_data_shape: lu_unpack_backward(grads, LU_data_shape),
-)
+derivative("_lu_permutation")
 
 
 def qr_backward(grads, q, r, mode):
@@ -320,8 +299,9 @@ def eigh_backward(grads, values, vectors, compute_v):
             return None
         scaled_vectors = vectors * F.unsqueeze(grad_values, -2)
         return F.matmul(scaled_vectors, _mH(vectors))
-    inner = F.matmul(_mH(vectors), grad_vectors) / _differences(values)
-    inner = _without_diagonal(inner)
+    turn = F.matmul(_mH(vectors), grad_vectors)
+    turn = (turn - _mH(turn)) * 0.5  # of a rotation only this part counts
+    inner = _without_diagonal(turn / _differences(values))
     if grad_values is not None:
         inner = inner + F.diag_embed(grad_values)
     return F.matmul(vectors, F.matmul(inner, _mH(vectors)))

@@ -111,7 +111,7 @@ def empty_strided_kernel(
 def empty_permuted_kernel(
     xp, size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=None
 ):
-    if len(size) != len(physical_layout):
+    if sorted(physical_layout) != list(range(len(size))):
         raise ValueError("not a permutation")
     inverse = [0] * len(size)
     for place, axis in enumerate(physical_layout):

@@ -389,11 +389,12 @@ def lu_factor_kernel(xp, self, *, pivot=True, check_errors=False):
     return _columns(xp, lu), pivots, info
 
 
-def permutation(xp, pivots, rows):
+@array_kernel("_lu_permutation")
+def lu_permutation_kernel(xp, pivots, rows):
     """Return the row order that a factorization's successive exchanges give."""
-    flat = pivots.reshape(-1, pivots.shape[-1]) if pivots.size else pivots.reshape(
-        _count(pivots.shape[:-1]), pivots.shape[-1]
-    )
+    if pivots.dtype.char != "i" or pivots.ndim == 0:
+        raise ValueError
+    flat = _each(xp, pivots, 1)
     order = xp.empty((len(flat), rows), xp.int64)
     order[...] = xp.arange(rows)
     batch = xp.arange(len(flat))
@@ -403,30 +404,6 @@ def permutation(xp, pivots, rows):
         order[batch, chosen] = order[:, j]
         order[:, j] = moved
     return order.reshape((*pivots.shape[:-1], rows))
-
-
-@array_kernel("lu_unpack")
-def lu_unpack_kernel(xp, LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
-    if LU_data.ndim < 2:
-        raise ValueError
-    rows, columns = LU_data.shape[-2:]
-    steps = min(rows, columns)
-    none = xp.empty(0, LU_data.dtype)
-    p = lower = upper = none
-    if unpack_data:
-        lower = _tril(xp, LU_data[..., :, :steps], -1)
-        lower[..., xp.arange(steps), xp.arange(steps)] = 1
-        upper = _triu(xp, LU_data[..., :steps, :])
-        lower, upper = contiguous(xp, lower), contiguous(xp, upper)
-    if unpack_pivots:
-        if LU_pivots.dtype.char != "i" or LU_pivots.shape != (*LU_data.shape[:-2], steps):
-            raise ValueError
-        order = permutation(xp, LU_pivots, rows)
-        p = xp.zeros((*LU_data.shape[:-2], rows, rows), LU_data.dtype)
-        flat = _each(xp, p)
-        batch = xp.arange(len(flat))[:, None]
-        flat[batch, order.reshape(len(flat), rows), xp.arange(rows)] = 1
-    return p, lower, upper
 
 
 @array_kernel("linalg_qr")

@@ -88,11 +88,22 @@ def _bounds(name: str, start, end) -> list:
     return result
 
 
+def _without_values(start, end) -> list | None:
+    """Return stand-ins for bounds of which one is a meta tensor: only their types can count."""
+    bounds = (start, end)
+    if not any(hasattr(b, "is_meta") and b.is_meta for b in bounds):
+        return None
+    return [(1j if b.is_complex() else 0.0) if hasattr(b, "is_meta") else b for b in bounds]
+
+
 @composite_explicit("linspace.Tensor_Tensor", "linspace.Tensor_Scalar", "linspace.Scalar_Tensor")
 def linspace_tensor_composite(
     start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=None
 ):
-    start, end = _bounds("linspace", start, end)
+    numbers = _without_values(start, end)
+    if numbers is not None:
+        device = device or "meta"
+    start, end = numbers or _bounds("linspace", start, end)
     return F.linspace(
         start, end, steps, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory
     )
@@ -102,7 +113,10 @@ def linspace_tensor_composite(
 def logspace_tensor_composite(
     start, end, steps, base=10.0, *, dtype=None, layout=None, device=None, pin_memory=None
 ):
-    start, end = _bounds("logspace", start, end)
+    numbers = _without_values(start, end)
+    if numbers is not None:
+        device = device or "meta"
+    start, end = numbers or _bounds("logspace", start, end)
     return F.logspace(
         start, end, steps, base, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory
     )
@@ -189,3 +203,23 @@ def eye_out_composite(n, *, out):
 @composite_explicit("eye.m_out")
 def eye_m_out_composite(n, m, *, out):
     return _store(out, F.eye(n, m, dtype=out.dtype, device=out.device))
+
+
+def store_exactly(name, out, values):
+    """Return `out` with `values` stored in it; raise unless it is of their dtype."""
+    check(
+        out.dtype is values.dtype,
+        f"{name}(): Expected object of scalar type {values.dtype.scalar_name} but got scalar type "
+        f"{out.dtype.scalar_name} for argument 'out'",
+    )
+    return _store(out, values)
+
+
+@composite_explicit("complex.out")
+def complex_out_composite(real, imag, *, out):
+    return store_exactly("complex", out, F.complex(real, imag))
+
+
+@composite_explicit("polar.out")
+def polar_out_composite(abs, angle, *, out):
+    return store_exactly("polar", out, F.polar(abs, angle))

@@ -302,6 +302,31 @@ def lu_composite(A, *, pivot=True):
     return F.lu_unpack(factors, pivots, True, True)
 
 
+@composite_implicit("lu_unpack")
+def lu_unpack_composite(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
+    check(
+        LU_data.dim() >= 2,
+        f"torch.lu_unpack: LU_data must have at least 2 dimensions, got {LU_data.dim()}",
+    )
+    *lead, rows, columns = LU_data.shape
+    k = min(rows, columns)
+    p = lower = upper = F.new_empty(LU_data.detach(), [0])
+    if unpack_data:
+        unit = F.eye(rows, k, dtype=LU_data.dtype, device=LU_data.device)
+        lower = F.tril(F.narrow(LU_data, -1, 0, k), -1) + unit
+        upper = F.triu(F.narrow(LU_data, -2, 0, k))
+    if unpack_pivots:
+        check(
+            list(LU_pivots.shape) == [*lead, k],
+            f"torch.lu_unpack: LU_pivots must have shape {[*lead, k]}, got "
+            f"{list(LU_pivots.shape)}",
+        )
+        order = F.unsqueeze(F._lu_permutation(LU_pivots, rows), -2)
+        p = F.new_zeros(LU_data.detach(), [*lead, rows, rows])
+        p = F.scatter(p, -2, order, 1)
+    return p, lower, upper
+
+
 @composite_implicit("linalg_lu_solve")
 def lu_solve_composite(LU, pivots, B, *, left=True, adjoint=False):
     check(

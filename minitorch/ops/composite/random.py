@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from minitorch.ops import functions as F
-from minitorch.ops.composite.factories import sized
+from minitorch.ops.composite.factories import sized, store_exactly
 from minitorch.ops.composite.registry import composite_explicit, composite_implicit
 from minitorch.ops.shapes.common import check
 from minitorch.ops.shapes.random import check_dropout
@@ -59,6 +59,12 @@ def randint_low_out_composite(low, high, size, *, generator=None, out):
 def randperm_out_composite(n, *, generator=None, out):
     values = F.randperm(n, generator=generator, dtype=out.dtype, device=out.device)
     return sized(out, values.shape).copy_(values)
+
+
+@composite_explicit("multinomial.out")
+def multinomial_out_composite(self, num_samples, replacement=False, *, generator=None, out):
+    drawn = F.multinomial(self, num_samples, replacement, generator=generator)
+    return store_exactly("multinomial", out, drawn)
 
 
 @composite_explicit("normal.float_float_out")

@@ -221,5 +221,9 @@ operator(
     variants=FUNCTION,
 )
 
-operator("complex(Tensor real, Tensor imag) -> Tensor", out="complex.out", variants=FUNCTION)
-operator("polar(Tensor abs, Tensor angle) -> Tensor", out="polar.out", variants=FUNCTION)
+operator("complex(Tensor real, Tensor imag) -> Tensor", variants=FUNCTION)
+operator(
+    "complex.out(Tensor real, Tensor imag, *, Tensor(a!) out) -> Tensor(a!)", variants=FUNCTION
+)
+operator("polar(Tensor abs, Tensor angle) -> Tensor", variants=FUNCTION)
+operator("polar.out(Tensor abs, Tensor angle, *, Tensor(a!) out) -> Tensor(a!)", variants=FUNCTION)

@@ -273,6 +273,7 @@ operator(
     out="linalg_lu_solve.out", variants=FUNCTION, python_module="linalg",
 )
 operator("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out="lu_solve.out")
+operator("_lu_permutation(Tensor pivots, int rows) -> Tensor", variants=0)
 operator(
     "lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, "
     "bool unpack_pivots=True) -> (Tensor P, Tensor L, Tensor U)",

@@ -220,7 +220,12 @@ operator(
 operator(
     "multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, "
     "Generator? generator=None) -> Tensor",
-    out="multinomial.out",
+    tags=RANDOM,
+)
+operator(
+    "multinomial.out(Tensor self, SymInt num_samples, bool replacement=False, *, "
+    "Generator? generator=None, Tensor(a!) out) -> Tensor(a!)",
+    variants=FUNCTION,
     tags=RANDOM,
 )
 operator(

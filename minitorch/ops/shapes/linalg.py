@@ -278,32 +278,15 @@ def lu_factor_shape(self, *, pivot=True, check_errors=False):
     )
 
 
-@shape("lu_unpack")
-def lu_unpack_shape(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
+@shape("_lu_permutation")
+def lu_permutation_shape(pivots, rows):
     check(
-        LU_data.ndim >= 2,
-        f"torch.lu_unpack: LU_data must have at least 2 dimensions, got {LU_data.ndim}",
+        pivots.dtype == INT32 and pivots.ndim > 0,
+        "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. "
+        "Note: this function is intended to be used with the output produced by "
+        f"torch.linalg.lu_factor; got {word(pivots.dtype)}",
     )
-    *lead, rows, columns = LU_data.shape
-    steps = min(rows, columns)
-    if unpack_pivots:
-        check(
-            LU_pivots.dtype == INT32,
-            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 "
-            "dtype. Note: this function is intended to be used with the output produced by "
-            f"torch.linalg.lu_factor; got {word(LU_pivots.dtype)}",
-        )
-        check(
-            tuple(LU_pivots.shape) == (*lead, steps),
-            f"torch.lu_unpack: LU_pivots must have shape {[*lead, steps]}, got "
-            f"{sizes(LU_pivots)}",
-        )
-    none = MetaArray((0,), LU_data.dtype)
-    return (
-        MetaArray((*lead, rows, rows), LU_data.dtype) if unpack_pivots else none,
-        MetaArray((*lead, rows, steps), LU_data.dtype) if unpack_data else none,
-        MetaArray((*lead, steps, columns), LU_data.dtype) if unpack_data else none,
-    )
+    return MetaArray((*pivots.shape[:-1], rows), INT64)
 
 
 @shape("linalg_qr")
