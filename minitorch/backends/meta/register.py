@@ -81,7 +81,9 @@ def register() -> None:
         if "CompositeImplicitAutograd" in op.kernels or "CompositeExplicitAutograd" in op.kernels:
             continue
         declaration = DECLARATIONS[name]
-        if declaration.kind == "inplace":
+        if name == "copy_":
+            op.register("Meta", storage_kernels.MetaCopyKernel(fn))
+        elif declaration.kind == "inplace":
             op.register("Meta", MetaWritingKernel(fn))
         elif "(Tensor(a) self" in declaration.schema or "(Tensor(a -> *) self" in declaration.schema:
             op.register("Meta", MetaViewKernel(fn))
