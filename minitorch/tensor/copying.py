@@ -21,11 +21,12 @@ from minitorch.core.dtype import dtype as dtype_class
 from minitorch.core.meta_array import MetaArray
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, parse_key
 from minitorch.dispatch.local_state import current
-from minitorch.tensor.base import Storage, new_tensor
+from minitorch.tensor.base import Storage, make_storage, new_tensor
 from minitorch.tensor.creation import wrap
-from minitorch.tensor.memory import memory_of
+from minitorch.tensor.memory import memory_of, memory_of_backend
 from minitorch.tensor.operators import F
 
+_UINT8 = np.dtype(np.uint8)
 # What TensorBase keeps on each object; where it runs interpreted these stand in __dict__.
 _FIELDS = frozenset(
     (
@@ -53,30 +54,29 @@ def attributes_of(tensor: Any) -> dict[str, Any]:
 # ---------------------------------------------------------------- storages
 
 
-def _bytes_of(storage: Storage) -> np.ndarray:
+def _bytes_of(root: np.ndarray) -> np.ndarray:
     """Return the memory of a CPU storage as a row of bytes."""
-    from minitorch.backends.cpu.memory import flat_bytes
-
-    return flat_bytes(storage.root)
+    memory = memory_of_backend("CPU")
+    return memory.strided(root, (memory.nbytes(root),), (1,), 0, _UINT8)
 
 
 def _storage_of_bytes(data: Any) -> Storage:
     """Return a storage of the CPU that owns `data`, a uint8 array (or what pickle made of one)."""
     data = np.asarray(data)
-    return Storage(data if data.flags.writeable else data.copy())
+    return make_storage(data if data.flags.writeable else data.copy())
 
 
 def _reduce_storage(storage: Storage) -> tuple:
     root = storage.root
     if isinstance(root, np.ndarray):
-        return _storage_of_bytes, (np.ascontiguousarray(_bytes_of(storage)),)
+        return _storage_of_bytes, (np.ascontiguousarray(_bytes_of(root)),)
     if isinstance(root, MetaArray):
         return _storage_of_meta, (root.storage_size,)
     raise TypeError(f"cannot pickle memory of type {type(root).__name__}; move the tensor to the CPU")
 
 
 def _storage_of_meta(nbytes: int) -> Storage:
-    return Storage(MetaArray((nbytes,), "uint8"))
+    return make_storage(MetaArray((nbytes,), "uint8"))
 
 
 copyreg.pickle(Storage, _reduce_storage)  # type: ignore[arg-type]
@@ -87,7 +87,7 @@ def _copy_storage(storage: Storage, memo: dict) -> Storage:
     if found is None:
         root = storage.root
         if isinstance(root, np.ndarray):
-            found = _storage_of_bytes(_bytes_of(storage).copy())
+            found = _storage_of_bytes(_bytes_of(root).copy())
         else:
             found = _reduce_storage(storage)[0](*_reduce_storage(storage)[1])
         memo[id(storage)] = found
@@ -103,19 +103,7 @@ def _handle_at(storage: Storage, dtype: dtype_class, offset: int, shape: tuple, 
     root = storage.root
     if isinstance(root, MetaArray):
         return MetaArray(shape, dtype.np, strides, offset, root.storage_size)
-    count = 1
-    for n in shape:
-        count *= n
-    if count == 0:
-        return np.empty(shape, dtype.np)
-    data = _bytes_of(storage)
-    contiguous = data[offset : offset + count * dtype.itemsize]
-    if contiguous.size == count * dtype.itemsize:
-        plain = contiguous.view(dtype.np).reshape(shape)
-        if plain.strides == strides:
-            return plain
-    start = data[offset : offset + dtype.itemsize].view(dtype.np)
-    return np.lib.stride_tricks.as_strided(start, shape, strides)
+    return memory_of_backend("CPU").strided(root, shape, strides, offset, dtype.np)
 
 
 def rebuild_tensor(

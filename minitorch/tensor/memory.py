@@ -73,6 +73,11 @@ def register_memory(backend: str, memory: Memory) -> None:
     DEVICE_OF_BACKEND[index] = memory.device_of
 
 
+def memory_of_backend(backend: str) -> Memory:
+    """Return the memory of a backend by its name in `keys.BACKENDS`."""
+    return _MEMORIES[BACKENDS.index(backend)]
+
+
 def memory_of(tensor: TensorBase) -> Memory:
     """Return the memory of a tensor's backend."""
     return _MEMORIES[(tensor.key_set & BACKEND_MASK).bit_length() - 1]

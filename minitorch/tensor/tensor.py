@@ -192,12 +192,6 @@ class Tensor(TensorBase):
         """Return whether a negation is pending; negation is done at once, so never."""
         return False
 
-    def resolve_conj(self) -> Tensor:
-        return self
-
-    def resolve_neg(self) -> Tensor:
-        return self
-
     def is_same_size(self, other: Tensor) -> bool:
         return self.shape == other.shape
 
@@ -297,10 +291,6 @@ class Tensor(TensorBase):
     @imag.setter
     def imag(self, value: Any) -> None:
         F.imag(self).copy_(value)
-
-    def conj(self) -> Tensor:
-        """Return the complex conjugate; a real tensor itself."""
-        return F.conj_physical(self) if self.handle.dtype.kind == "c" else self
 
     # -- to Python and NumPy -------------------------------------------------------
 
@@ -405,6 +395,16 @@ class Tensor(TensorBase):
         from minitorch.tensor.creation import tensor
 
         return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        from minitorch.tensor.copying import deepcopy_tensor
+
+        return deepcopy_tensor(self, memo)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from minitorch.tensor.copying import reduce_tensor
+
+        return reduce_tensor(self)
 
     def as_subclass(self, cls: Any) -> Any:
         """Return the same memory and history as an instance of `cls`."""

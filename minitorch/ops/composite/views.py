@@ -221,6 +221,16 @@ def ravel_composite(self):
     return F.reshape(F.contiguous(self), [-1])
 
 
+@composite_implicit("conj")
+def conj_composite(self):
+    return F.conj_physical(self) if self.dtype.is_complex else self
+
+
+@composite_implicit("resolve_conj", "resolve_neg")
+def resolve_composite(self):
+    return self  # conjugation and negation are done at once, so nothing is pending
+
+
 @composite_implicit("real")
 def real_composite(self):
     return F.select(F.view_as_real(self), -1, 0) if self.dtype.is_complex else self
