@@ -25,6 +25,7 @@ MODULES = (
     "minitorch.backends.array.activation",
     "minitorch.backends.array.normalization",
     "minitorch.backends.array.factories",
+    "minitorch.backends.array.indexing",
     "minitorch.ops.composite.views",
     "minitorch.ops.composite.linalg",
     "minitorch.ops.composite.activation",

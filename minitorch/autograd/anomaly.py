@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 import warnings
 from typing import Any
 
 from minitorch.dispatch.local_state import current
 
+# Frames of this package at the end of a stack say nothing to the reader.
+_PACKAGE = os.path.dirname(__file__)
+
 
 def note(node: Any) -> None:
     """Remember where a node was made."""
     if node.extra is None:
         node.extra = {}
-    node.extra["traceback"] = "".join(traceback.format_stack()[:-2])
+    frames = traceback.extract_stack()
+    while frames and os.path.dirname(frames[-1].filename) == _PACKAGE:
+        frames.pop()
+    node.extra["traceback"] = "".join(traceback.format_list(frames))
     parent = current().evaluating_node
     if parent is not None:
         node.extra["parent"] = parent

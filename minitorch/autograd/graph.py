@@ -334,6 +334,12 @@ class CopySlices(Node):
         self.input_meta = [(base.handle.shape, base.handle.dtype), *_without(metas, slot)]
         self.output_count = 1
 
+    def name(self) -> str:
+        return "torch::autograd::CopySlices"
+
+    def __repr__(self) -> str:
+        return f"<CopySlices object at {hex(id(self))}>"
+
     def apply(self, grads: list) -> list:
         incoming = grads[0]
         # In the memory layout of the base, where every view that the base had is possible.

@@ -14,7 +14,7 @@ cdef class Plan:
     cdef public tuple saves
     cdef public tuple steps
     cdef public bint saves_outputs
-    cdef public bint saves_self
+    cdef public bint saves_tensors
 
 cdef class DerivativeInfo:
     cdef public Operator op
@@ -57,10 +57,17 @@ cdef class AutogradKernel(Kernel):
 cdef class InplaceAutogradKernel(AutogradKernel):
     pass
 
+cdef class DetachInplaceKernel(Kernel):
+    cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
+
 cdef class OutAutogradKernel(AutogradKernel):
     pass
 
 cdef class InplaceBookkeeping(Kernel):
+    @cython.locals(added=cython.ulonglong)
+    cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
+
+cdef class InplaceListBookkeeping(Kernel):
     @cython.locals(added=cython.ulonglong)
     cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
 

@@ -7,7 +7,7 @@ combination of inputs that need a gradient a `Plan` of what to save and what to 
 
 from __future__ import annotations
 
-from minitorch.autograd.derivatives.registry import parameter_names
+from minitorch.autograd.derivatives.registry import NODE_NUMBERS, Derivative, parameter_names
 from minitorch.autograd.node import (
     FREED_TEXT,
     Node,
@@ -56,19 +56,21 @@ class Plan:
         `targets` is a slot in the list of differentiable arguments, or a tuple of them.
     """
 
-    __slots__ = ("saves", "saves_outputs", "saves_self", "steps")
+    __slots__ = ("saves", "saves_outputs", "saves_tensors", "steps")
 
-    def __init__(self, saves, steps, saves_outputs, saves_self):
+    def __init__(self, saves, steps, saves_outputs, saves_tensors):
         self.saves = saves
         self.steps = steps
         self.saves_outputs = saves_outputs
-        self.saves_self = saves_self
+        self.saves_tensors = saves_tensors
 
 
-def node_name(basename):
+def node_name(op):
     """Return PyTorch's name of the node of an operator: ``_softmax`` makes SoftmaxBackward0."""
-    inner = basename.strip("_")
-    return "".join([part[:1].upper() + part[1:] for part in inner.split("_")]) + "Backward0"
+    inner = op.basename.strip("_")
+    functional = f"{inner}.{op.overload}" if op.overload else inner
+    number = NODE_NUMBERS.get(op.unqualified, NODE_NUMBERS.get(functional, 0))
+    return f"{inner.title().replace('_', '')}Backward{number}"
 
 
 class DerivativeInfo:
@@ -89,7 +91,7 @@ class DerivativeInfo:
     def __init__(self, op, derivative):
         self.op = op
         self.derivative = derivative
-        self.node_name = node_name(op.basename)
+        self.node_name = node_name(op)
         self.plans = {}
         self.implemented = derivative is not None
         schema = op.schema
@@ -185,8 +187,9 @@ class DerivativeInfo:
             slots = tuple([slot_of[name] for name in group])
             if any([needs[s] for s in slots]):
                 steps.append((formula, parameters_of(formula), slots))
-        first = schema.arguments[0].name if schema.arguments else ""
-        return Plan(tuple(saves), tuple(steps), saves_outputs, first in places)
+        tensors = {argument.name for argument in schema.arguments if argument.type.base == "Tensor"}
+        saves_tensors = saves_outputs or not tensors.isdisjoint(places)
+        return Plan(tuple(saves), tuple(steps), saves_outputs, saves_tensors)
 
 
 class GradNode(Node):
@@ -196,7 +199,10 @@ class GradNode(Node):
         return self.info.node_name
 
     def release(self):
-        self.saved = None
+        # Where no tensor is saved nothing is freed, and a second backward is fine.
+        plan: Plan = self.plan
+        if plan.saves_tensors:
+            self.saved = None
 
     def unpack(self, index):
         """Return saved value `index` as the tensor or value that it was."""
@@ -530,6 +536,18 @@ class InplaceAutogradKernel(AutogradKernel):
         AutogradKernel.__init__(self, derivative)
         self.inplace = True
 
+    def info_of(self, op):
+        """Return the derivative; of a target that has no formula the old values get a gradient of zero."""
+        if self.info is None:
+            derivative = self.derivative
+            name = op.schema.arguments[0].name
+            if derivative is not None and name not in derivative.formulas:
+                if not any([name in group for group in derivative.jointly]):
+                    formulas = {name: zero_gradient, **derivative.formulas}
+                    derivative = Derivative(derivative.name, formulas, derivative.jointly, derivative.forward)
+            self.info = DerivativeInfo(op, derivative)
+        return self.info
+
     def run(self, op, entry, args, kwargs):
         if self.info is None:
             self.info_of(op)
@@ -557,11 +575,25 @@ class InplaceAutogradKernel(AutogradKernel):
         if state.anomaly:
             note_traceback(node)
         self.run_below(op, below, args, kwargs, state)
-        info: DerivativeInfo = self.info
-        rebase_history(target, node, 0 if info.differentiable and info.differentiable[0][0] == 0 else -1)
+        rebase_history(target, node, 0)
         plan: Plan = node.plan
         if plan.saves_outputs:
             self.save_outputs(node, target, state)
+        return target
+
+
+class DetachInplaceKernel(Kernel):
+    """Autograd kernel of `detach_`: takes a tensor's history away."""
+
+    __slots__ = ()
+
+    def run(self, op, entry, args, kwargs):
+        target: TensorBase = args[0]
+        if target.view_info is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        target.node = None
+        target.output_nr = 0
+        target.requires_grad_flag = False
         return target
 
 
@@ -585,6 +617,11 @@ class OutAutogradKernel(AutogradKernel):
                             "differentiation, but one of the arguments requires grad."
                         )
         return self.run_below(op, below, args, kwargs, state)
+
+
+def zero_gradient(grad):
+    """Formula: whatever comes, no gradient goes on."""
+    return grad.new_zeros(grad.shape)
 
 
 def fact_of(tensor, source):
@@ -676,6 +713,30 @@ class InplaceBookkeeping(Kernel):
             state.excluded &= ~added
         target.bump_version()
         return target
+
+
+class InplaceListBookkeeping(Kernel):
+    """The ADInplaceOrView kernel of operators that write into lists of tensors."""
+
+    __slots__ = ()
+
+    def run(self, op, entry, args, kwargs):
+        below: Entry = entry.below
+        if below is None:
+            below = op.entry_below(entry, _AFTER_AD_INPLACE_OR_VIEW)
+        state: LocalState = current()
+        added = _BOTH & ~state.excluded
+        state.excluded |= added
+        try:
+            result = op.run_below(below, args, kwargs)
+        finally:
+            state.excluded &= ~added
+        for index, argument in enumerate(op.schema.arguments):
+            if argument.is_write and index < len(args):
+                for item in args[index]:
+                    written: TensorBase = item
+                    written.bump_version()
+        return result
 
 
 class ViewBookkeeping(Kernel):

@@ -9,8 +9,10 @@ from minitorch.autograd.derivatives.registry import DERIVATIVES
 from minitorch.autograd.fallback import register_fallbacks
 from minitorch.autograd.kernel import (
     AutogradKernel,
+    DetachInplaceKernel,
     InplaceAutogradKernel,
     InplaceBookkeeping,
+    InplaceListBookkeeping,
     OutAutogradKernel,
     ViewBookkeeping,
 )
@@ -26,12 +28,16 @@ from minitorch.ops.registry import DECLARATIONS
 def _register_operator(name: str, declaration: Any, op: Operator) -> None:
     if "CompositeImplicitAutograd" in op.kernels:
         return
+    if name == "detach_":
+        op.register("Autograd", DetachInplaceKernel(None))
+        return
     if declaration.kind == "out":
         op.register("Autograd", OutAutogradKernel(None))
         return
     if declaration.kind == "inplace" and ")[] self" in declaration.schema:
         # Steps of optimizers write into lists of leaves, outside autograd.
         op.register("Autograd", FallthroughKernel())
+        op.register("ADInplaceOrView", InplaceListBookkeeping())
         return
     if declaration.kind == "inplace":
         source = declaration.functional or name

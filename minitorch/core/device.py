@@ -33,7 +33,7 @@ _ALIASES: dict[str, str] = {"xpu": "opencl"}
 _INTERNED: dict[tuple, device] = {}
 
 
-class device:  # noqa: N801 - PyTorch's name
+class device:
     """Where a tensor's elements are: a device type and, where it matters, a number.
 
     Equal devices are one object, so that ``a == b`` is ``a is b``.  Used as a context
@@ -193,7 +193,7 @@ def rename_device_type(old: str, new: str) -> None:
         if kind == old:
             _ALIASES[alias] = new
     _ALIASES[old] = new
-    for key, made in list(_INTERNED.items()):
+    for made in list(_INTERNED.values()):
         if made.type == old:
             object.__setattr__(made, "type", new)
             _INTERNED[new, made.index] = made

@@ -16,7 +16,7 @@ DTYPES: dict[str, dtype] = {}
 """Every dtype by its name, in the order of their definition."""
 
 
-class dtype:  # noqa: N801 - PyTorch's name
+class dtype:
     """The type of a tensor's elements.
 
     There is one object per type; compare them with ``is`` or ``==``.
@@ -229,7 +229,7 @@ class _Limits:
     __hash__ = None  # type: ignore[assignment]
 
 
-class finfo(_Limits):  # noqa: N801 - PyTorch's name
+class finfo(_Limits):
     """Limits of a floating-point type; of a complex type, those of its parts.
 
     Parameters
@@ -271,7 +271,7 @@ class finfo(_Limits):  # noqa: N801 - PyTorch's name
         )
 
 
-class iinfo(_Limits):  # noqa: N801 - PyTorch's name
+class iinfo(_Limits):
     """Limits of an integer type.
 
     Parameters
@@ -307,12 +307,12 @@ class iinfo(_Limits):  # noqa: N801 - PyTorch's name
 # ---------------------------------------------------------------- names that hide builtins
 
 # Nothing above uses the builtins of these names (annotations are never evaluated).
-bool = bool_  # noqa: A001
-float = float32  # noqa: A001
+bool = bool_
+float = float32
 double = float64
 half = float16
 cfloat = complex64
 cdouble = complex128
 long = int64
-int = int32  # noqa: A001
+int = int32
 short = int16

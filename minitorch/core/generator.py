@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from minitorch.core.device import device as Device  # noqa: N812
+from minitorch.core.device import device as Device
 
 GENERATOR_TYPES: dict[str, type[Generator]] = {}
 """The generator class of each device type, entered by its backend."""

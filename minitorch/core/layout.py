@@ -17,7 +17,7 @@ LAYOUTS: dict[str, layout] = {}
 """Every layout by its name."""
 
 
-class layout:  # noqa: N801 - PyTorch's name
+class layout:
     """How the elements of a tensor are kept; one object per layout."""
 
     __slots__ = ("name",)

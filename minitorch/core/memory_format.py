@@ -6,7 +6,7 @@ MEMORY_FORMATS: dict[str, memory_format] = {}
 """Every memory format by its name."""
 
 
-class memory_format:  # noqa: N801 - PyTorch's name
+class memory_format:
     """The order of dimensions in memory; one object per format."""
 
     __slots__ = ("name",)

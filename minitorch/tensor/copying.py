@@ -72,7 +72,9 @@ def _reduce_storage(storage: Storage) -> tuple:
         return _storage_of_bytes, (np.ascontiguousarray(_bytes_of(root)),)
     if isinstance(root, MetaArray):
         return _storage_of_meta, (root.storage_size,)
-    raise TypeError(f"cannot pickle memory of type {type(root).__name__}; move the tensor to the CPU")
+    raise TypeError(
+        f"cannot pickle memory of type {type(root).__name__}; move the tensor to the CPU"
+    )
 
 
 def _storage_of_meta(nbytes: int) -> Storage:
@@ -98,7 +100,9 @@ def _copy_storage(storage: Storage, memo: dict) -> Storage:
 # ---------------------------------------------------------------- tensors
 
 
-def _handle_at(storage: Storage, dtype: dtype_class, offset: int, shape: tuple, strides: tuple) -> Any:
+def _handle_at(
+    storage: Storage, dtype: dtype_class, offset: int, shape: tuple, strides: tuple
+) -> Any:
     """Return an array over `storage`; offset and strides in bytes."""
     root = storage.root
     if isinstance(root, MetaArray):
@@ -135,7 +139,14 @@ def _parts(tensor: Any) -> tuple:
     storage = tensor.storage_of()
     handle = tensor.handle
     offset = memory_of(tensor).offset(storage.root, handle) if handle.size else 0
-    return storage, tensor.dtype, offset, tuple(handle.shape), tuple(handle.strides), tensor.requires_grad
+    return (
+        storage,
+        tensor.dtype,
+        offset,
+        tuple(handle.shape),
+        tuple(handle.strides),
+        tensor.requires_grad,
+    )
 
 
 def rebuild_on_device(values: Any, device: str, requires_grad: bool) -> Any:
@@ -159,7 +170,10 @@ def reduce_tensor(tensor: Any) -> tuple:
     if isinstance(tensor.handle, (np.ndarray, MetaArray)):
         rebuild, args = rebuild_tensor, _parts(tensor)
     else:
-        rebuild, args = rebuild_on_device, (tensor.detach().cpu(), str(tensor.device), tensor.requires_grad)  # type: ignore[assignment]
+        rebuild, args = (
+            rebuild_on_device,
+            (tensor.detach().cpu(), str(tensor.device), tensor.requires_grad),
+        )  # type: ignore[assignment]
     cls = type(tensor)
     state = attributes_of(tensor)
     if cls.__name__ == "Tensor" and not state:
@@ -199,4 +213,3 @@ def deepcopy_tensor(tensor: Any, memo: dict) -> Any:
     for name, value in attributes_of(tensor).items():
         setattr(result, name, deepcopy(value, memo))
     return result
-

@@ -237,7 +237,7 @@ def setitem(tensor: TensorBase, index: Any, value: Any) -> None:
     F.index_put_(target, indices, value)
 
 
-def _fit(value: TensorBase, shape: tuple) -> TensorBase:
+def _fit(value, shape):
     """Drop leading dimensions of size 1 that the target does not have."""
     while value.ndim > len(shape) and value.shape[0] == 1:
         value = F.squeeze(value, 0)

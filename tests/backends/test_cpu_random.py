@@ -146,9 +146,9 @@ def test_state_restores_the_stream(gen, draws, cached):
 
 def test_state_must_be_one():
     gen = CPUGenerator()
-    with pytest.raises(RuntimeError, match="size 5056 but found the input RNG state size to be 10"):
+    with pytest.raises(RuntimeError, match=r"size 5056 but found the input RNG state size to be 10"):
         gen.set_state_array(np.zeros(10, np.uint8))
-    with pytest.raises(TypeError, match="must be a torch.ByteTensor"):
+    with pytest.raises(TypeError, match=r"must be a torch.ByteTensor"):
         gen.set_state_array(np.zeros(10, np.float32))
     with pytest.raises(RuntimeError, match="damaged"):
         gen.set_state_array(np.zeros(5056, np.uint8))

@@ -45,7 +45,7 @@ def test_foreign_byte_order_is_refused():
 
 @pytest.mark.parametrize("name", ["U3", "O", "M8[s]", "f4,i4"])
 def test_numpy_types_without_a_dtype(name):
-    with pytest.raises(TypeError, match="can't convert np.ndarray of type numpy"):
+    with pytest.raises(TypeError, match=r"can't convert np.ndarray of type numpy"):
         dt.from_numpy_dtype(np.dtype(name))
 
 
@@ -104,7 +104,7 @@ def test_limits():
         dt.finfo(dt.int8)
     with pytest.raises(TypeError, match="integer input type"):
         dt.iinfo(dt.float16)
-    with pytest.raises(TypeError, match="not supported by torch.iinfo"):
+    with pytest.raises(TypeError, match=r"not supported by torch.iinfo"):
         dt.iinfo(dt.bool_)
 
 

@@ -69,7 +69,9 @@ def affine_double_gradients(normal, grad_out, weight, v, v_weight, v_bias, reduc
         if need_grad:
             through_grad = pulled if weight is None else pulled * weight
         if need_weight and weight is not None:
-            through_weight = (grad_out * pulled).sum(reduced, True)
+            through_weight = grad_out * pulled
+            if reduced:
+                through_weight = through_weight.sum(reduced, True)
         if need_x:
             through_x = normal.pull_of_x(g, v)
     if v_weight is not None:

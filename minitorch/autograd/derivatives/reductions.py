@@ -131,7 +131,10 @@ def prod_dim_backward(grad, self, dim, keepdim):
 
 
 derivative("prod", self=lambda grad, self: prod_full_backward(grad, self))
-derivative("prod.dim_int", self=lambda grad, self, dim, keepdim: prod_dim_backward(grad, self, dim, keepdim))
+derivative(
+    "prod.dim_int",
+    self=lambda grad, self, dim, keepdim: prod_dim_backward(grad, self, dim, keepdim),
+)
 
 
 # ---------------------------------------------------------------- extrema
@@ -152,11 +155,15 @@ def extremum_backward(grad, self, result, dim, keepdim):
 
 derivative(
     "amax",
-    self=lambda grad, self, result, dim, keepdim: extremum_backward(grad, self, result, dim, keepdim),
+    self=lambda grad, self, result, dim, keepdim: extremum_backward(
+        grad, self, result, dim, keepdim
+    ),
 )
 derivative(
     "amin",
-    self=lambda grad, self, result, dim, keepdim: extremum_backward(grad, self, result, dim, keepdim),
+    self=lambda grad, self, result, dim, keepdim: extremum_backward(
+        grad, self, result, dim, keepdim
+    ),
 )
 for _name in ("max", "min", "median", "nanmedian"):
     derivative(

@@ -23,6 +23,20 @@ class Derivative:
 
 DERIVATIVES: dict[str, Derivative] = {}
 
+# PyTorch numbers the nodes of an operator's overloads in the order of its own table; 0 is left out here.
+NODE_NUMBERS = {
+    "add.Scalar": 1, "sub.Scalar": 1, "rsub.Scalar": 1, "mul.Scalar": 1, "div.Scalar": 1, "div.Tensor_mode": 2,
+    "div.Scalar_mode": 3, "remainder.Tensor": 1, "fmod.Tensor": 1, "copysign.Scalar": 1, "pow.Tensor_Tensor": 1,
+    "pow.Scalar": 2, "xlogy.Scalar_Self": 1, "xlogy.Scalar_Other": 2, "round.decimals": 1, "clamp": 1,
+    "clamp_min.Tensor": 1, "clamp_max.Tensor": 1, "lerp.Tensor": 1, "fill.Tensor": 1,
+    "special_xlog1py.self_scalar": 1, "special_xlog1py.other_scalar": 2, "special_zeta.self_scalar": 1,
+    "special_zeta.other_scalar": 2, "sum.dim_IntList": 1, "mean.dim": 1, "prod.dim_int": 1, "max": 1, "min": 1,
+    "median.dim": 1, "nanmedian.dim": 1, "sort.stable": 1, "scatter.value": 1, "index_fill.int_Tensor": 1,
+    "masked_fill.Tensor": 1, "normal.Tensor_float": 1, "normal.float_Tensor": 2, "normal.Tensor_Tensor": 3,
+    "norm.ScalarOpt_dim": 1, "norm.ScalarOpt_dim_dtype": 3, "squeeze.dim": 1, "squeeze.dims": 2, "squeeze_": 3,
+    "squeeze_.dim": 4, "squeeze_.dims": 5, "t_": 1, "unsqueeze_": 1, "transpose_": 1,
+}
+
 
 def derivative(
     operator_name: str,

@@ -6,6 +6,7 @@ infinity give: NumPy's masked selection costs several passes.
 
 from __future__ import annotations
 
+from math import erf as erf_of
 from math import exp, inf, log
 
 import math
@@ -238,6 +239,10 @@ def gelu_kernel(xp, self, *, approximate="none"):
     char = self.dtype.char
     if char == "f":
         if approximate == "none":
+            if self.size <= _TINY and self.flags.c_contiguous:
+                values = self.reshape(-1).tolist()
+                result = [0.5 * v * (1.0 + erf_of(v * _SQRT_HALF)) for v in values]
+                return xp.array(result, self.dtype).reshape(self.shape)
             result = in_blocks(xp, _gelu_chain, (self,))
         elif approximate == "tanh":
             result = in_blocks(xp, _gelu_tanh_chain, (self,))
@@ -527,16 +532,17 @@ def _tiny_softmax(xp, self, dim, logarithm):
         return None
     values = self.reshape(-1).tolist()
     count = self.shape[-1]
+    if not (max(values) < 300.0 and min(values) > -300.0):
+        return None  # exp of a double neither overflows nor vanishes in between
     result = []
     for start in range(0, len(values), count):
         row = values[start : start + count]
-        top = max(row)
-        exps = [exp(v - top) if v - top > -700.0 else 0.0 for v in row]
+        exps = [exp(v) for v in row]
         total = sum(exps)
         if not 0.0 < total < inf:
             return None  # NaN or infinity among the values
         if logarithm:
-            shift = top + log(total)
+            shift = log(total)
             result += [v - shift for v in row]
         else:
             result += [e / total for e in exps]

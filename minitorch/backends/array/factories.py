@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from minitorch.backends.array.common import fused_float64
 from minitorch.backends.array.registry import array_kernel
 from minitorch.core.dtype import get_default_dtype
 from minitorch.core.memory_format import format_strides, preserve_format, preserved_strides
@@ -104,6 +105,8 @@ def empty_strided_kernel(
     if extent:
         for n, s in zip(size, stride, strict=True):
             extent += (n - 1) * s
+    if itemsize == 1:  # as_strided does not know all float8 types
+        return xp.lib.stride_tricks.as_strided(xp.empty(extent, xp.uint8), size, strides).view(np_dtype)
     return xp.lib.stride_tricks.as_strided(xp.empty(extent, np_dtype), size, strides)
 
 
@@ -217,20 +220,23 @@ def range_kernel(xp, start, end, step=1, *, dtype=None, layout=None, device=None
 def _spaced(xp, start, end, steps, wide):
     """Return `steps` evenly spaced values, each half counted from its own end.
 
-    Start, end and step are of type `wide`; a float32 product is exact in the float64 result.
+    Start, end and step are of type `wide`; each value is rounded once, as if fused.
     """
     if steps == 1:
         return xp.full(1, start, wide)
     start = wide.type(start)
     end = wide.type(end)
     step = (end - start) / wide.type(steps - 1) if steps else wide.type(0)
-    result = xp.empty(steps, xp.float64 if wide.kind == "f" else wide)
     half = steps // 2
-    result[:half] = xp.arange(half)
-    result[half:] = xp.arange(steps - 1 - half, -1, -1)
-    result *= step
-    result[:half] += start
-    xp.subtract(end, result[half:], result[half:])
+    result = xp.empty(steps, xp.float64 if wide.kind == "f" else wide)
+    up = xp.arange(half, dtype=xp.float64)
+    down = xp.arange(steps - 1 - half, -1, -1, dtype=xp.float64)
+    if wide.char == "d":
+        result[:half] = fused_float64(up, step, start)
+        result[half:] = fused_float64(down, -step, end)
+    else:  # a float32 product is exact in float64
+        result[:half] = up * step + start
+        result[half:] = end - down * step
     return result
 
 

@@ -118,9 +118,9 @@ _columns: dict = {}
 
 def _column(xp, count):
     """Return the integers below `count` as a column, kept; for small counts."""
-    found = _columns.get(count)
+    found = _columns.get((xp, count))
     if found is None:
-        found = _columns[count] = xp.arange(count).reshape(-1, 1)
+        found = _columns[xp, count] = xp.arange(count).reshape(-1, 1)
     return found
 
 
@@ -130,7 +130,12 @@ def gather_kernel(xp, self, dim, index, *, sparse_grad=False):
         # Few elements: bounds checked by Python, rows by one vector.
         values = index.reshape(-1).tolist()
         rows = index.shape[0]
-        if index.ndim == 2 and min(values) >= 0 and max(values) < self.shape[1] and rows <= self.shape[0]:
+        fits = index.ndim == 2 and index.flags.c_contiguous and rows <= self.shape[0]
+        if fits and min(values) >= 0 and max(values) < self.shape[1]:
+            if self.flags.c_contiguous:
+                width, span = self.shape[1], index.shape[1]
+                flat = [v + i // span * width for i, v in enumerate(values)]
+                return self.reshape(-1).take(xp.array(flat)).reshape(index.shape)
             return self[_column(xp, rows), index]
     dim, positions = _aligned(xp, self, dim, index)
     if index.size == 0:
@@ -138,8 +143,6 @@ def gather_kernel(xp, self, dim, index, *, sparse_grad=False):
     if self.ndim <= 1:
         return self.reshape(-1).take(positions).reshape(index.shape)
     if self.flags.c_contiguous:
-        if dim == 1 and self.ndim == 2 and index.size <= _FEW:
-            return contiguous(xp, self[xp.arange(len(positions))[:, None], positions])
         return self.take(_flat_positions(xp, positions, dim, self.shape))
     return contiguous(xp, self[_mesh(xp, positions, dim)])
 

@@ -50,9 +50,8 @@ class NumpyMemory(Memory):
         flat = flat_bytes(root)
         if 0 in shape or flat.size == 0:
             return np.empty(shape, dtype)
-        # A view of the exact array that starts at `offset`, so that negative strides may go back from it.
-        start = flat[offset : offset + dtype.itemsize].view(dtype)
-        return as_strided(start, shape, strides)
+        # The constructor is faster than as_strided, knows float8, and lets negative strides go back.
+        return np.ndarray(shape, dtype, flat, offset, strides)
 
     def address(self, handle):
         return address_of(handle) if handle.size else 0

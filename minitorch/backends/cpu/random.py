@@ -4,7 +4,7 @@
 
 - A 64-bit draw is two outputs of MT19937, the first one the high half.
 - PyTorch's loops are compiled with fused multiply-adds, so that ``u * scale + shift`` is
-  rounded once.  A float32 product is exact in float64; for float64 see `_fused_float64`.
+  rounded once.  A float32 product is exact in float64; for float64 see `fused_float64`.
 
 For float64 results the logarithms come from the C library, element by element: NumPy's
 vectorized ones differ from it in the last bit.  For narrower results that bit is rounded
@@ -20,7 +20,8 @@ from itertools import chain
 
 import numpy as np
 
-from minitorch.core.device import device as Device  # noqa: N812
+from minitorch.backends.array.common import fused_float64
+from minitorch.core.device import device as Device
 from minitorch.core.generator import (
     DEFAULT_GENERATORS,
     DEFAULT_SEED,
@@ -69,27 +70,6 @@ def _narrowed(x, np_dtype):
     if np_dtype.itemsize < 4:
         x = x.astype(_f32)
     return x.astype(np_dtype, copy=False)
-
-
-def _fused_float64(a, b: float, c: float):
-    """Return ``a * b + c`` for float64 `a`, rounded once (Dekker 1971, Knuth's two-sum)."""
-    if c == 0:
-        return a * b
-    if b == 1:
-        return a + c
-    splitter = 134217729.0  # 2**27 + 1
-    a_high = a * splitter
-    a_high = a_high - (a_high - a)
-    a_low = a - a_high
-    b_high = b * splitter
-    b_high = b_high - (b_high - b)
-    b_low = b - b_high
-    product = a * b
-    error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-    total = product + c
-    rest = total - product
-    error += (product - (total - rest)) + (c - rest)
-    return total + error
 
 
 class CPUGenerator(Generator):
@@ -214,7 +194,7 @@ class CPUGenerator(Generator):
         if np_dtype == _FLOAT64:
             result = self._uniform_float64(count)
             if not unit:
-                result = _fused_float64(result, high - low, low)
+                result = fused_float64(result, high - low, low)
         elif np_dtype.kind == "c":
             real = np.dtype(f"f{np_dtype.itemsize // 2}")
             return self.uniform((*shape, 2), real, low, high).view(np_dtype).reshape(shape)
@@ -277,7 +257,7 @@ class CPUGenerator(Generator):
             return self._normal_blocks(count, np_dtype, mean, std).reshape(shape)
         result = self._normal_pairs(count, np_dtype == _FLOAT64)
         if mean != 0 or std != 1:
-            result = _fused_float64(result, std, mean)
+            result = fused_float64(result, std, mean)
         return _narrowed(result, np_dtype).reshape(shape)
 
     def _normal_blocks(self, count: int, np_dtype, mean: float, std: float):
@@ -305,7 +285,7 @@ class CPUGenerator(Generator):
     def log_normal(self, shape, np_dtype, mean: float, std: float):
         """Return ``exp`` of normals."""
         exact = np_dtype == _FLOAT64
-        result = _fused_float64(self._normal_pairs(_prod(shape), exact), std, mean)
+        result = fused_float64(self._normal_pairs(_prod(shape), exact), std, mean)
         result = _libm(math.exp, result) if exact else np.exp(result)
         return _narrowed(result, np_dtype).reshape(shape)
 
@@ -392,7 +372,7 @@ class CPUGenerator(Generator):
         """Return Cauchy draws."""
         draws = np.pi * (self._uniform_float64(_prod(shape)) - 0.5)
         draws = _libm(math.tan, draws) if np_dtype == _FLOAT64 else np.tan(draws)
-        draws = _fused_float64(draws, sigma, median)
+        draws = fused_float64(draws, sigma, median)
         return _narrowed(draws, np_dtype).reshape(shape)
 
     def geometric(self, shape, np_dtype, p: float):
@@ -477,8 +457,8 @@ def _normal_fill_float64(uniforms, mean: float, std: float) -> None:
     """Turn float64 uniforms, shape (blocks, 16), into normals, in place."""
     radius = np.sqrt(-2 * _libm(math.log, 1 - uniforms[:, :8]))
     angle = 2 * np.pi * uniforms[:, 8:]
-    uniforms[:, :8] = _fused_float64(radius * np.cos(angle), std, mean)
-    uniforms[:, 8:] = _fused_float64(radius * np.sin(angle), std, mean)
+    uniforms[:, :8] = fused_float64(radius * np.cos(angle), std, mean)
+    uniforms[:, 8:] = fused_float64(radius * np.sin(angle), std, mean)
 
 
 def _shuffled(targets, n: int):

@@ -204,7 +204,7 @@ def multi_head_attention_forward(
         k = F.cat([k, bias_k.repeat(1, batch, 1)])
         v = F.cat([v, bias_v.repeat(1, batch, 1)])
         attn_mask, key_padding_mask = _one_longer(attn_mask), _one_longer(key_padding_mask)
-    q = q.view(target_length, batch * num_heads, head_size).transpose(0, 1)
+    q = q.reshape(target_length, batch * num_heads, head_size).transpose(0, 1)
     k = _heads_first(k, static_k, batch * num_heads, head_size, "static_k")
     v = _heads_first(v, static_v, batch * num_heads, head_size, "static_v")
     if add_zero_attn:
@@ -267,7 +267,7 @@ def _heads_first(
 ) -> Tensor:
     """Return (batch * heads, length, head size) of a projection, or the given one, checked."""
     if static is None:
-        return projected.view(projected.shape[0], count, head_size).transpose(0, 1)
+        return projected.reshape(projected.shape[0], count, head_size).transpose(0, 1)
     if static.size(0) != count or static.size(2) != head_size:
         raise AssertionError(
             f"expecting {name}.size(0) of {count} and size(2) of {head_size}, but got "

@@ -16,3 +16,4 @@ from minitorch.nn.modules.pooling import *  # noqa: F403
 from minitorch.nn.modules.rnn import *  # noqa: F403
 from minitorch.nn.modules.shape import *  # noqa: F403
 from minitorch.nn.modules.sparse import *  # noqa: F403
+from minitorch.nn.modules.transformer import *  # noqa: F403

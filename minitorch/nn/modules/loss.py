@@ -7,6 +7,7 @@ from typing import Any
 
 from minitorch.nn import functional as F
 from minitorch.nn.functional.reduction import legacy_name
+from minitorch.nn.modules.distance import PairwiseDistance
 from minitorch.nn.modules.module import Module
 from minitorch.tensor.tensor import Tensor
 
@@ -464,7 +465,9 @@ class TripletMarginWithDistanceLoss(_Loss):
                 "TripletMarginWithDistanceLoss: expected margin to be greater than 0, got "
                 f"{margin} instead"
             )
-        self.distance_function = distance_function
+        self.distance_function = (
+            PairwiseDistance() if distance_function is None else distance_function
+        )
         self.margin = margin
         self.swap = swap
 

@@ -77,7 +77,8 @@ def _half(self, n, dim, norm, forward, name):
         f"{name} expects a real input tensor, but got {self.dtype.scalar_name}",
     )
     self, dim, size = _one(self, n, dim, name, False)
-    result = F._fft_r2c(_fitted(self, [dim], [size]), [dim], _normalization(norm, forward, name), True)
+    mode = _normalization(norm, forward, name)
+    result = F._fft_r2c(_fitted(self, [dim], [size]), [dim], mode, True)
     return result if forward else result.conj()
 
 
@@ -163,7 +164,8 @@ def _shape_and_dims(self, s, dim, name):
 def _many(self, s, dim, norm, forward, name):
     self = _transformable(self, name, True)
     dims, sizes = _shape_and_dims(self, s, dim, name)
-    return F._fft_c2c(_fitted(self, dims, sizes), dims, _normalization(norm, forward, name), forward)
+    mode = _normalization(norm, forward, name)
+    return F._fft_c2c(_fitted(self, dims, sizes), dims, mode, forward)
 
 
 def _need_dims(dims, name):
@@ -368,8 +370,9 @@ def stft_composite(
         self.dim() in (1, 2),
         f"stft: expected a 1D or 2D tensor, but got shape {list(self.shape)}",
     )
+    complex_window = window is not None and window.is_complex()
     check(
-        return_complex is not None or self.is_complex() or (window is not None and window.is_complex()),
+        return_complex is not None or self.is_complex() or complex_window,
         "stft requires the return_complex parameter be given for real inputs, and will further "
         "require that return_complex=True in a future PyTorch release.",
     )
@@ -413,9 +416,9 @@ def pad_sides(x, amount, mode):
         turned = F.replication_pad1d(turned, [amount, amount])
     elif mode == "circular":
         length = x.shape[-1]
-        turned = F.cat(
-            [F.narrow(turned, -1, length - amount, amount), turned, F.narrow(turned, -1, 0, amount)], -1
-        )
+        before = F.narrow(turned, -1, length - amount, amount)
+        after = F.narrow(turned, -1, 0, amount)
+        turned = F.cat([before, turned, after], -1)
     else:
         raise NotImplementedError(f"stft: unrecognised padding mode {mode}")
     return F.squeeze(turned, 1)
@@ -441,7 +444,7 @@ def stft_center_composite(
 
 
 def _overlap_add(frames, hop):
-    """Return signals of which `frames`, of shape (batch, count, size), start every `hop` samples."""
+    """Return signals in which each of `frames` (batch, count, size) starts `hop` samples on."""
     batch, count, size = frames.shape
     total = size + hop * (count - 1)
     from minitorch.core.dtype import int64

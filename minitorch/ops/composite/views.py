@@ -5,7 +5,7 @@ from __future__ import annotations
 from minitorch.core.memory_format import contiguous_format, preserve_format
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
-from minitorch.ops.composite.registry import composite_implicit
+from minitorch.ops.composite.registry import composite_explicit, composite_implicit
 from minitorch.ops.shapes.common import is_contiguous, normalize_dim
 from minitorch.ops.shapes.geometry import infer_size, view_strides
 from minitorch.ops.shapes.views import copy_strides
@@ -40,6 +40,12 @@ def view_as_composite(self, other):
 @composite_implicit("swapaxes", "swapdims")
 def swapaxes_composite(self, axis0, axis1):
     return F.transpose(self, axis0, axis1)
+
+
+@composite_explicit("detach_")
+def detach__composite(self):
+    # Its work is done by the autograd kernel: below that there is no history.
+    return self
 
 
 @composite_implicit("adjoint")

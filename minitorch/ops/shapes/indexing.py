@@ -688,7 +688,7 @@ def flip_shape(self, dims):
 
 
 def joined_strides(shape, tensors, itemsize: int):
-    """Return the byte strides of joined tensors: channels last if all are, else row-major (None)."""
+    """Return the byte strides of joined tensors: channels last if all are, else None (row-major)."""
     fmt = {4: channels_last, 5: channels_last_3d}.get(len(shape))
     if fmt is None or any(is_contiguous(t) for t in tensors):
         return None
