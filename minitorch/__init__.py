@@ -22,8 +22,8 @@ from minitorch.autograd.grad_mode import (
     set_grad_enabled,
 )
 from minitorch.core.device import device, get_default_device, set_default_device
-from minitorch.core.dtype import *  # noqa: F403
-from minitorch.core.layout import *  # noqa: F403
+from minitorch.core.dtype import *
+from minitorch.core.layout import *
 from minitorch.core.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
 from minitorch.core.promotion import can_cast, promote_types
 from minitorch.core.size import Size

@@ -39,10 +39,9 @@ def load() -> None:
 
 def public_functions() -> dict[str, Any]:
     """Return the functions of the top level, by name: the operators, and those of `functional`."""
+    from minitorch import functional
     from minitorch.ops.assemble import function_names, make_public_function
     from minitorch.ops.registry import FUNCTION
-
-    from minitorch import functional
 
     operators = {name: make_public_function(name, FUNCTION, None) for name in function_names(None)}
     return {**operators, **functional.public_functions()}

@@ -26,7 +26,7 @@ from minitorch.dispatch.keys import (
     AUTOGRAD_KEYS,
 )
 from minitorch.dispatch.local_state import LocalState, current
-from minitorch.dispatch.operator import Entry, Kernel, Operator
+from minitorch.dispatch.operator import Entry, Kernel
 from minitorch.tensor.base import TensorBase, VersionCounter, ViewInfo, make_view_info
 
 COMPILED = not __file__.endswith(".py")
@@ -179,14 +179,19 @@ class DerivativeInfo:
             return tuple(result)
 
         slot_of = {name: i for i, (_, name, _) in enumerate(self.differentiable)}
-        steps = []
+        wanted = []
         for name, formula in self.derivative.formulas.items():
             if needs[slot_of[name]]:
-                steps.append((formula, parameters_of(formula), slot_of[name]))
+                wanted.append((formula, slot_of[name]))
         for group, formula in self.derivative.jointly.items():
             slots = tuple([slot_of[name] for name in group])
             if any([needs[s] for s in slots]):
-                steps.append((formula, parameters_of(formula), slots))
+                wanted.append((formula, slots))
+        # Saved in alphabetical order, as in PyTorch; hooks see it.
+        for name in sorted({name for formula, _ in wanted for name in parameter_names(formula)}):
+            if name not in ("grad", "grads", "needs"):
+                place_of(name)
+        steps = [(formula, parameters_of(formula), target) for formula, target in wanted]
         tensors = {argument.name for argument in schema.arguments if argument.type.base == "Tensor"}
         saves_tensors = saves_outputs or not tensors.isdisjoint(places)
         return Plan(tuple(saves), tuple(steps), saves_outputs, saves_tensors)
@@ -254,7 +259,7 @@ class GradNode(Node):
                     arguments.append(self.needs_of(target))
             result = formula(*arguments)
             if type(target) is tuple:
-                for slot, value in zip(target, result):
+                for slot, value in zip(target, result, strict=False):
                     by_slot[slot] = value
             else:
                 by_slot[target] = result

@@ -95,7 +95,7 @@ class Node:
         """Pairs ``(node, output number)``, one an input; leaves appear as `AccumulateGrad`."""
         from minitorch.autograd.graph import as_public_edge
 
-        return tuple([as_public_edge(t, n) for t, n in zip(self.targets, self.numbers)])
+        return tuple([as_public_edge(t, n) for t, n in zip(self.targets, self.numbers, strict=False)])
 
     @property
     def metadata(self):

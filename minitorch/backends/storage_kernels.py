@@ -10,7 +10,6 @@ from minitorch.dispatch.operator import OPERATORS, Kernel
 from minitorch.tensor.base import TensorBase, new_tensor
 from minitorch.tensor.memory import memory_of, storage_offset, strided_handle
 
-
 _BYTE = np.dtype("uint8")
 
 

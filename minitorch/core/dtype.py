@@ -48,7 +48,7 @@ class dtype:
         "scalar_name",
     )
 
-    def __init__(self, name: str, np_dtype, scalar_name: str, category: int, abbr: str):
+    def __init__(self, name: str, np_dtype, scalar_name: str, category, abbr: str):
         self.name = name
         self.np = np.dtype(np_dtype)
         self.scalar_name = scalar_name
@@ -223,7 +223,7 @@ _FLOAT_LIMITS = {
 class _Limits:
     __slots__ = ()
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object):
         return type(other) is type(self) and other.dtype == self.dtype  # type: ignore[attr-defined]
 
     __hash__ = None  # type: ignore[assignment]

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch.dispatch import schema_matching
 from minitorch.dispatch.keys import (
     ALIAS_SLOTS,
     AUTOGRADOTHER_BACKEND_SLOTS,
@@ -34,7 +35,6 @@ from minitorch.dispatch.keys import (
     key_set_text,
 )
 from minitorch.dispatch.local_state import LocalState, current
-from minitorch.dispatch import schema_matching
 from minitorch.dispatch.schema import dispatch_positions
 from minitorch.dispatch.schema_matching import match
 from minitorch.dispatch.schema_parser import parse_schema

@@ -21,7 +21,7 @@ from minitorch.core.layout import layout
 from minitorch.core.memory_format import memory_format
 from minitorch.dispatch.schema import Argument, Type
 from minitorch.ops.function import CallPlan, Function, Mismatch, int_list, one_int, set_binder, tensor_list
-from minitorch.tensor.base import TensorBase, is_plain
+from minitorch.tensor.base import TensorBase
 
 _ALIASES = {"input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "x1": "self", "x2": "other"}
 _PYTHON_DTYPES = {float: float64, int: int64, bool: bool_dtype}

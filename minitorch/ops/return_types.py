@@ -8,7 +8,7 @@ from typing import Any
 
 def make_return_type(name: str, fields: tuple[str, ...]) -> Any:
     """Return a named tuple type that prints as PyTorch's do."""
-    cls = namedtuple(name, fields)  # noqa: PYI024 (fields are known at run time only)
+    cls = namedtuple(name, fields)
 
     def shown(self) -> str:
         body = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))

@@ -248,12 +248,12 @@ class Tensor(TensorBase):
     # -- transposes --------------------------------------------------------------
 
     @property
-    def T(self) -> Tensor:  # noqa: N802 - PyTorch's name
+    def T(self) -> Tensor:
         """Its dimensions in reverse order."""
         return F.permute(self, list(range(self.ndim - 1, -1, -1)))
 
     @property
-    def mT(self) -> Tensor:  # noqa: N802 - PyTorch's name
+    def mT(self) -> Tensor:
         """The last two dimensions swapped."""
         if self.ndim == 0:
             return self
@@ -262,7 +262,7 @@ class Tensor(TensorBase):
         return F.transpose(self, -2, -1)
 
     @property
-    def H(self) -> Tensor:  # noqa: N802 - PyTorch's name
+    def H(self) -> Tensor:
         """A matrix's conjugate transpose."""
         if self.ndim not in (0, 2):
             raise RuntimeError(
@@ -272,7 +272,7 @@ class Tensor(TensorBase):
         return F.adjoint(self)
 
     @property
-    def mH(self) -> Tensor:  # noqa: N802 - PyTorch's name
+    def mH(self) -> Tensor:
         """The conjugate transpose of the last two dimensions."""
         return F.adjoint(self)
 

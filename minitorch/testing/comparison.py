@@ -56,7 +56,7 @@ class _Options:
         return max(p[0] for p in pairs), max(p[1] for p in pairs)
 
 
-class _Difference(Exception):  # noqa: N818 - raised and turned into an AssertionError
+class _Difference(Exception):
     """Says what differs; `path` leads to it from the outermost structure."""
 
     def __init__(self, text: str):

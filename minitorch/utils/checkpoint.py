@@ -168,7 +168,7 @@ class _Holder:
         self.tensors: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
 
-class _StopRecomputation(Exception):  # noqa: N818 - no error
+class _StopRecomputation(Exception):
     """Ends a second run when everything that is needed was computed."""
 
     def __init__(self, frame: _Frame):

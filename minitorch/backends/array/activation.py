@@ -6,12 +6,11 @@ infinity give: NumPy's masked selection costs several passes.
 
 from __future__ import annotations
 
+import math
 from math import erf as erf_of
 from math import exp, inf, log
 
-import math
-
-from minitorch.backends.array.common import constant, is_low_precision, ones_vector, SMALL
+from minitorch.backends.array.common import SMALL, constant, is_low_precision, ones_vector
 from minitorch.backends.array.precision import float_kernel, rounded, widen
 from minitorch.backends.array.registry import array_kernel
 from minitorch.backends.array.special import BLOCK, ERF_TANH, erf, horner

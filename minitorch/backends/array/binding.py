@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS
 from minitorch.dispatch.local_state import LocalState, current
-from minitorch.dispatch.operator import Entry, Kernel, Operator
+from minitorch.dispatch.operator import Kernel
 from minitorch.ops.shapes.registry import SHAPES
-from minitorch.tensor.base import Storage, TensorBase, VersionCounter, new_tensor
+from minitorch.tensor.base import TensorBase, new_tensor
 
 _NORMAL_KEYS = AD_INPLACE_OR_VIEW | AUTOGRAD_KEYS
 _AD_INPLACE_OR_VIEW = AD_INPLACE_OR_VIEW  # a C integer when compiled

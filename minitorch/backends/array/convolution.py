@@ -11,8 +11,10 @@ Note [Convolution by columns]
     or where too much would be garbage, the positions are those of the output.
 
     The gradient of the input adds the columns back to where they came from; the gradient of the
-    weight is a product of the same columns with the gradient.  A transposed convolution is
-    the gradient of the input of a convolution.
+    weight is a product of the same columns with the gradient.  With stride 1 the gradient of
+    the input is itself a convolution, of the gradient with the weight turned round; then the
+    windows of the gradient serve for both.  A transposed convolution is the gradient of the
+    input of a convolution.
 """
 
 from __future__ import annotations
@@ -189,6 +191,10 @@ def convolve_backward(xp, grad, x, w, plan, need_input, need_weight):
             grad_w = xp.matmul(grad, x.swapaxes(1, 2)).sum(0).reshape(weight_shape)
         return grad_x, grad_w
     view = _strided(xp)
+    if need_input and all(s == 1 for s in p.stride):
+        turned = _turned(p, dtype.itemsize)
+        if turned is not None:
+            return _convolve_backward_turned(xp, view, grad, x, w, p, turned, grad_x, grad_w)
     grad = grad.reshape(p.count, groups, outputs, *p.out)
     for start in range(0, p.count, p.chunk):
         n = min(p.chunk, p.count - start)
@@ -218,6 +224,66 @@ def convolve_backward(xp, grad, x, w, plan, need_input, need_weight):
                 padded[...] = 0
     if need_weight:
         grad_w = xp.ascontiguousarray(grad_w.swapaxes(1, 2)).reshape(weight_shape)
+    return grad_x, grad_w
+
+
+def _turned(p, itemsize):
+    """Return the plan of the convolution of the gradient that gives the input's gradient.
+
+    None where that would need negative padding, or where the gradient was cut short.
+    """
+    padding = tuple(
+        d * (k - 1) - q for d, k, q in zip(p.dilation, p.kernel, p.padding, strict=True)
+    )
+    if min(padding) < 0:
+        return None
+    turned = _Plan(
+        (p.count, p.groups * p.outputs, *p.out),
+        (p.channels, p.outputs, *p.kernel),
+        p.stride, padding, p.dilation, p.groups, itemsize,
+    )  # fmt: skip
+    return turned if turned.out == p.inner and turned.flat else None
+
+
+def _convolve_backward_turned(xp, view, grad, x, w, p, t, grad_x, grad_w):
+    """Return the gradients of a convolution of stride 1 by windows of the gradient.
+
+    `t` is the plan of the turned convolution; its channels are the outputs of `p`.
+    """
+    groups, dtype = p.groups, grad.dtype
+    d = len(p.kernel)
+    flipped = (slice(None, None, -1),) * d
+    shaped = w.reshape(groups, p.outputs, p.per_group, *p.kernel)
+    matrix = xp.ascontiguousarray(shaped.swapaxes(1, 2)[(..., *flipped)])
+    matrix = matrix.reshape(groups, p.per_group, t.rows)
+    out = grad_x.reshape(p.count, groups, p.per_group, *p.inner)
+    if grad_w is not None:
+        x = x.reshape(p.count, groups, p.per_group, *p.inner)
+        grad_w = xp.zeros((groups, t.rows, p.per_group), dtype)
+    for start in range(0, p.count, t.chunk):
+        n = min(t.chunk, p.count - start)
+        if start == 0 or n < t.chunk:
+            padded = xp.zeros((n, t.channels, *t.padded), dtype)
+            inside, windows = padded[t.interior()], t.windows(view, padded)
+            gathered = xp.empty(t.gather_shape(n), dtype)
+            columns = n * t.positions
+            rows = gathered.reshape(groups, t.rows, columns)
+            images = xp.zeros((groups, p.per_group, n, t.positions), dtype)
+            products = xp.empty((groups, p.per_group, n, t.positions), dtype)
+            results, inputs = t.results(view, products), t.results(view, images)
+            flat_products = products.reshape(groups, p.per_group, columns)
+            flat_images = images.reshape(groups, p.per_group, columns).swapaxes(1, 2)
+        inside[...] = grad[start : start + n]
+        gathered[...] = windows
+        xp.matmul(matrix, rows, out=flat_products)
+        out[start : start + n] = results
+        if grad_w is not None:
+            inputs[...] = x[start : start + n]
+            grad_w += xp.matmul(rows, flat_images)
+    if grad_w is not None:
+        grad_w = grad_w.reshape(groups, p.outputs, *p.kernel, p.per_group)
+        grad_w = xp.moveaxis(grad_w[(slice(None), slice(None), *flipped)], -1, 2)
+        grad_w = xp.ascontiguousarray(grad_w).reshape(w.shape)
     return grad_x, grad_w
 
 

@@ -7,7 +7,7 @@ the kernel raises the error itself, because no shape function sees values.
 
 from __future__ import annotations
 
-from minitorch.backends.array.common import accumulate_dtype, contiguous, is_low_precision, SMALL
+from minitorch.backends.array.common import SMALL, accumulate_dtype, contiguous, is_low_precision
 from minitorch.backends.array.elementwise import arranged
 from minitorch.backends.array.registry import array_kernel
 from minitorch.core.promotion import result_type, result_type_of_two

@@ -6,7 +6,7 @@ PyTorch's strides say.
 
 from __future__ import annotations
 
-from minitorch.backends.array.common import contiguous, is_low_precision
+from minitorch.backends.array.common import is_low_precision
 from minitorch.backends.array.registry import array_kernel
 from minitorch.core.promotion import result_type
 from minitorch.errors import LinAlgError

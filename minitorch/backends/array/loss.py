@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import prod
 
 from minitorch.backends.array.common import contiguous, is_low_precision
-from minitorch.backends.array.precision import float_kernel, rounded, widen
+from minitorch.backends.array.precision import float_kernel, widen
 from minitorch.backends.array.registry import array_kernel
 
 NONE, MEAN, SUM = 0, 1, 2

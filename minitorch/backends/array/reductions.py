@@ -27,6 +27,10 @@ _FLOATING = "fdFD"
 _TWO_LEVEL_SIZE = 1 << 16
 _TWO_LEVEL_LENGTH = 1024
 
+# Sums of more elements go through BLAS, over axes of at most this length.
+_BLAS_SIZE = 512
+_BLAS_LENGTH = 4096
+
 # Longer running sums and products are kept in double precision, as PyTorch's are.
 _SHORT_SCAN = 256
 
@@ -77,6 +81,42 @@ def _sum_long_axis(xp, self, axis, keepdim):
     return result
 
 
+_ones: dict = {}
+
+
+def _many_ones(xp, count, dtype):
+    """Return at most `_BLAS_LENGTH` ones."""
+    key = (xp, dtype.char)
+    found = _ones.get(key)
+    if found is None:
+        found = _ones[key] = xp.ones(_BLAS_LENGTH, dtype)
+    return found[:count]
+
+
+def _add_by_product(xp, self, axis, keepdim):
+    """Return the sum over all, the first or the last axis as a product with ones, or None.
+
+    BLAS adds several times as fast as `add.reduce`; it adds in as many lanes, and rows are
+    short or cut in pieces, so that it is as accurate.
+    """
+    if axis is None:
+        if keepdim or self.size % 128:
+            return None
+        return xp.add.reduce(self.reshape(-1, 128).dot(_many_ones(xp, 128, self.dtype)), None)
+    if type(axis) is not int or self.ndim < 2:
+        return None
+    length = self.shape[axis]
+    if not 0 < length <= _BLAS_LENGTH:
+        return None
+    if axis in (-1, self.ndim - 1):
+        result = self.reshape(-1, length).dot(_many_ones(xp, length, self.dtype))
+        return result.reshape((*self.shape[:-1], 1) if keepdim else self.shape[:-1])
+    if axis in (0, -self.ndim):
+        result = _many_ones(xp, length, self.dtype).dot(self.reshape(length, -1))
+        return result.reshape((1, *self.shape[1:]) if keepdim else self.shape[1:])
+    return None
+
+
 def _add(xp, self, axis, keepdim):
     """Return the sum over `axis` of an array whose type needs no widening."""
     if (
@@ -88,6 +128,10 @@ def _add(xp, self, axis, keepdim):
         and self.dtype.char in "fF"
     ):
         return _row_major(xp, _sum_long_axis(xp, self, axis, keepdim))
+    if self.size > _BLAS_SIZE and self.dtype.char in "fd" and self.flags.c_contiguous:
+        result = _add_by_product(xp, self, axis, keepdim)
+        if result is not None:
+            return result
     if self.size <= SMALL and self.ndim == 2 and type(axis) is int and self.dtype.char in "fd":
         if axis in (1, -1):
             result = self.dot(ones_vector(xp, self.shape[1], self.dtype))
@@ -106,7 +150,7 @@ def sum_kernel(xp, self, *, dtype=None):
     if dtype is None and self.dtype.char in _SUM_BY_ITSELF:
         if self.size <= SMALL and self.dtype.char in "fd" and self.flags.c_contiguous:
             return self.reshape(-1).dot(ones_vector(xp, self.size, self.dtype))
-        return xp.add.reduce(self, None)
+        return _add(xp, self, None, False)
     return _reduce(xp, xp.add, self, None, False, dtype)
 
 
@@ -405,13 +449,69 @@ def _complex_logcumsumexp(xp, self, dim):
 # ---------------------------------------------------------------- scans
 
 
+_SCAN_BLOCK = 32
+
+
+def _cumsum_of_rows(xp, self):
+    """Return running sums over the last axis of a row-major array, or None if some are infinite.
+
+    Blocks are summed by a product with a triangle of ones, which is several times as fast as
+    `add.accumulate` and rounds less; what came before each block is added in double precision.
+    """
+    length = self.shape[-1]
+    blocks = -(-length // _SCAN_BLOCK)
+    whole = blocks * _SCAN_BLOCK
+    padded = self
+    if whole != length:
+        padded = xp.zeros((*self.shape[:-1], whole), self.dtype)
+        padded[..., :length] = self
+    triangle = _below(xp, self.dtype)
+    sums = padded.reshape(-1, _SCAN_BLOCK).dot(triangle).reshape(-1, blocks, _SCAN_BLOCK)
+    totals = xp.add.accumulate(sums[:, :, -1], 1, xp.float64)
+    if not xp.isfinite(totals[:, -1]).all():  # zeros in the triangle make NaN of infinities
+        return None
+    sums[:, 1:] += totals[:, :-1, None].astype(self.dtype)
+    sums = sums.reshape(*self.shape[:-1], whole)
+    return sums if whole == length else xp.ascontiguousarray(sums[..., :length])
+
+
+_triangles: dict = {}
+
+
+def _below(xp, dtype):
+    key = (xp, dtype.char)
+    if key not in _triangles:
+        places = xp.arange(_SCAN_BLOCK)
+        _triangles[key] = (places[:, None] <= places).astype(dtype)
+    return _triangles[key]
+
+
+def _cumsum_over_rows(xp, self, dim):
+    """Return running sums over an axis that is not the last, row after row."""
+    out = xp.empty(self.shape, self.dtype)
+    source, target = xp.moveaxis(self, dim, 0), xp.moveaxis(out, dim, 0)
+    running = source[0].astype(xp.float64)
+    target[0] = source[0]
+    for i in range(1, len(source)):
+        xp.add(running, source[i], out=running)
+        target[i] = running
+    return out
+
+
 def _accumulate(xp, ufunc, self, dim, dtype):
+    if dtype is None and ufunc is xp.add and self.size > 1024 and self.dtype.char in "fd":
+        dim = dim + self.ndim if dim < 0 else dim
+        if dim == self.ndim - 1:
+            if self.shape[dim] >= 2 * _SCAN_BLOCK and self.flags.c_contiguous:
+                result = _cumsum_of_rows(xp, self)
+                if result is not None:
+                    return result
+        elif 0 <= dim < self.ndim and self.size > 64 * self.shape[dim]:
+            return _cumsum_over_rows(xp, self, dim)
     if dtype is None and self.ndim and self.dtype.char in "dDlfF":
         if self.dtype.char in "dDl" or self.shape[dim] <= _SHORT_SCAN:
             result = ufunc.accumulate(self, dim)
             return result if result.flags.c_contiguous else xp.ascontiguousarray(result)
-    if dtype is None and self.dtype.char in "fd" and self.ndim and self.flags.c_contiguous and self.shape[dim] <= 256:
-        return ufunc.accumulate(self, dim)
     compute, result_dtype = _sum_dtype(xp, self, dtype)
     if self.ndim == 0:
         if not -1 <= dim <= 0:

@@ -1,19 +1,19 @@
 """The neural network modules."""
 
-from minitorch.nn.modules.activation import *  # noqa: F403
-from minitorch.nn.modules.batchnorm import *  # noqa: F403
-from minitorch.nn.modules.container import *  # noqa: F403
-from minitorch.nn.modules.conv import *  # noqa: F403
-from minitorch.nn.modules.distance import *  # noqa: F403
-from minitorch.nn.modules.dropout import *  # noqa: F403
-from minitorch.nn.modules.instancenorm import *  # noqa: F403
-from minitorch.nn.modules.linear import *  # noqa: F403
-from minitorch.nn.modules.loss import *  # noqa: F403
+from minitorch.nn.modules.activation import *
+from minitorch.nn.modules.batchnorm import *
+from minitorch.nn.modules.container import *
+from minitorch.nn.modules.conv import *
+from minitorch.nn.modules.distance import *
+from minitorch.nn.modules.dropout import *
+from minitorch.nn.modules.instancenorm import *
+from minitorch.nn.modules.linear import *
+from minitorch.nn.modules.loss import *
 from minitorch.nn.modules.module import Module
-from minitorch.nn.modules.normalization import *  # noqa: F403
-from minitorch.nn.modules.padding import *  # noqa: F403
-from minitorch.nn.modules.pooling import *  # noqa: F403
-from minitorch.nn.modules.rnn import *  # noqa: F403
-from minitorch.nn.modules.shape import *  # noqa: F403
-from minitorch.nn.modules.sparse import *  # noqa: F403
-from minitorch.nn.modules.transformer import *  # noqa: F403
+from minitorch.nn.modules.normalization import *
+from minitorch.nn.modules.padding import *
+from minitorch.nn.modules.pooling import *
+from minitorch.nn.modules.rnn import *
+from minitorch.nn.modules.shape import *
+from minitorch.nn.modules.sparse import *
+from minitorch.nn.modules.transformer import *

@@ -7,8 +7,8 @@ import math
 from minitorch.core.dtype import bool_
 from minitorch.core.memory_format import contiguous_format
 from minitorch.core.promotion import promote_types
-from minitorch.errors import LinAlgError
 from minitorch.dispatch.operator import OPERATORS
+from minitorch.errors import LinAlgError
 from minitorch.ops import functions as F
 from minitorch.ops.composite.einsum import einsum
 from minitorch.ops.composite.registry import composite_explicit, composite_implicit

@@ -138,7 +138,7 @@ def _smoothed(logs, target, weight, reduction, ignore_index, label_smoothing, cl
 def multi_margin_loss_composite(self, target, p=1, margin=1, weight=None, reduction=1):
     if p not in (1, 2):
         raise RuntimeError(f"multi_margin_loss(): only p == 1 and p == 2 supported, got {p}")
-    if self.dim() > 2 or self.numel() == 0 and self.shape[-1:].numel() == 0:
+    if self.dim() > 2 or (self.numel() == 0 and self.shape[-1:].numel() == 0):
         raise RuntimeError(
             f"multi_margin_loss(): Expected non-empty vector or matrix with optional 0-dim batch "
             f"size, but got: {list(self.shape)}"

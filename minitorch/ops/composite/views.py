@@ -10,7 +10,6 @@ from minitorch.ops.shapes.common import is_contiguous, normalize_dim
 from minitorch.ops.shapes.geometry import infer_size, view_strides
 from minitorch.ops.shapes.views import copy_strides
 
-
 # Called directly: arguments are right already, and these are on the way of everyday code.
 VIEW = OPERATORS["aten::view"]
 TO_COPY = OPERATORS["aten::_to_copy"]

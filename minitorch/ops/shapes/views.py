@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from minitorch.core.meta_array import MetaArray, contiguous_strides
 from minitorch.core.memory_format import contiguous_format, format_strides, preserve_format
+from minitorch.core.meta_array import MetaArray, contiguous_strides
 from minitorch.ops.shapes.common import broadcast_shapes, check, normalize_dim
 from minitorch.ops.shapes.geometry import expand_geometry, infer_size, slice_bounds, view_strides
 from minitorch.ops.shapes.registry import shape
