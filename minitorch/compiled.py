@@ -26,6 +26,7 @@ MODULES = (
     "minitorch.backends.array.normalization",
     "minitorch.backends.array.factories",
     "minitorch.backends.array.indexing",
+    "minitorch.backends.cpu.normal_loop",
     "minitorch.ops.composite.views",
     "minitorch.ops.composite.linalg",
     "minitorch.ops.composite.activation",

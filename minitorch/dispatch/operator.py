@@ -106,7 +106,10 @@ class Kernel:
 
     def location(self) -> str:
         """Return ``file:line`` of the function that does the work."""
-        code = getattr(self.fn, "__code__", None)
+        fn = self.fn
+        while hasattr(fn, "__wrapped__"):
+            fn = fn.__wrapped__
+        code = getattr(fn, "__code__", None)
         if code is not None:
             return f"{code.co_filename}:{code.co_firstlineno}"
         if self.origin is not None:

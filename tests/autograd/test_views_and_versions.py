@@ -129,7 +129,7 @@ def on_chain_of_views(x, w):
 def twice(x, w):
     y = x * w
     a, b = y[:3], y[1:]
-    a.mul_(b)
+    a.mul_(b.clone())
     b.sin_()
     return y * a.sum()
 

@@ -7,6 +7,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from minitorch.backends.cpu import normal_fill, normal_loop
 from minitorch.backends.cpu.random import CPUGenerator
 from minitorch.core.dtype import DTYPES
 from minitorch.core.generator import Generator
@@ -43,6 +44,17 @@ def test_normal_of_a_block(gen):
     drawn = gen.normal((16,), F32)
     assert drawn[:4] == pytest.approx([-1.1258, -1.1524, -0.2506, -0.4339], abs=1e-4)
     assert drawn[8:10] == pytest.approx([0.3223, -1.2633], abs=1e-4)
+
+
+@pytest.mark.parametrize(("mean", "std"), [(0.0, 1.0), (0.3, 2.7)])
+def test_loop_and_arrays_give_the_same_bits(gen, mean, std):
+    rows = gen.uniform((300, 16), F32)
+    rows[0, 0], rows[0, 8] = 0, 0
+    looped = rows.copy()
+    mantissas, exponents = np.frexp(np.float32(1) - looped[:, :8])
+    normal_loop.fill_blocks(looped, mantissas, exponents, np.float32(mean), np.float32(std))
+    normal_fill.normal_fill_float32(rows, mean, std)
+    assert np.array_equal(looped, rows)
 
 
 @pytest.mark.parametrize("np_dtype", FLOATS, ids=str)

@@ -191,7 +191,7 @@ def convolve_backward(xp, grad, x, w, plan, need_input, need_weight):
             grad_w = xp.matmul(grad, x.swapaxes(1, 2)).sum(0).reshape(weight_shape)
         return grad_x, grad_w
     view = _strided(xp)
-    if need_input and all(s == 1 for s in p.stride):
+    if need_input and outputs <= 2 * p.per_group and all(s == 1 for s in p.stride):
         turned = _turned(p, dtype.itemsize)
         if turned is not None:
             return _convolve_backward_turned(xp, view, grad, x, w, p, turned, grad_x, grad_w)

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from minitorch.backends.cpu import normal_loop
+
 _f32 = np.float32
+_LOOP_IS_COMPILED = not str(normal_loop.__file__).endswith(".py")
 
 _SQRT_HALF = _f32(0.707106781186547524)
 _LOG_POLYNOMIAL = tuple(
@@ -45,6 +48,7 @@ _TRIG_POLYNOMIAL = tuple(
 )
 _TWO_PI = _f32(2 * np.pi)
 
+_ROWS_FOR_LOOP = 256  # from here on the arrays' speed outweighs their calls
 _CHUNK = 16384  # pairs at a time: scratch stays in the second-level cache
 
 
@@ -129,6 +133,10 @@ def normal_fill_float32(uniforms, mean: float, std: float) -> None:
         In [0, 1).
     mean, std : float
     """
+    if _LOOP_IS_COMPILED and uniforms.shape[0] <= _ROWS_FOR_LOOP:
+        mantissas, exponents = np.frexp(_f32(1) - uniforms[:, :8])
+        normal_loop.fill_blocks(uniforms, mantissas, exponents, _f32(mean), _f32(std))
+        return
     blocks_at_once = _CHUNK // 8
     for start in range(0, uniforms.shape[0], blocks_at_once):
         block = uniforms[start : start + blocks_at_once]
