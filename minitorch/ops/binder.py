@@ -115,6 +115,17 @@ def _python_dtype(value):
 _UNFIT = object()
 
 
+def converts(how: Any, value: Any) -> bool:
+    """Return whether a converter of tensors to numbers takes this tensor."""
+    if how not in (_int_of_tensor, _number_of_tensor, _float_of_tensor):
+        return True
+    try:
+        how(value)
+    except Mismatch:
+        return False
+    return True
+
+
 def converter_for(kind: Type, value: Any, relaxed: bool, numbers: bool, alone: bool) -> Any:
     """Return how `value` becomes a `kind`: a function, None for as it is, or `_UNFIT`.
 
@@ -311,12 +322,12 @@ def bind(function: Function, op, args: tuple, kwargs: dict, relaxed: bool):
             else:
                 source = order[place] if order else place
                 how = converter_for(argument.type, args[place], relaxed, allow_numbers, place == alone)
-                if how is _UNFIT:
+                if how is _UNFIT or not converts(how, args[place]):
                     return _unfit(function, argument, place, args[place])
         elif argument.name in keyword_of:
             source = keyword_of[argument.name]
             how = converter_for(argument.type, given[source], relaxed, allow_numbers, place == alone)
-            if how is _UNFIT:
+            if how is _UNFIT or not converts(how, given[source]):
                 return _unfit(function, argument, place, given[source])
         elif default is NO_DEFAULT:
             return f"missing 1 required positional arguments: \"{public_name(argument.name, function)}\""
@@ -346,7 +357,7 @@ def bind(function: Function, op, args: tuple, kwargs: dict, relaxed: bool):
                 return f"missing required keyword argument '{argument.name}'"
             continue
         how = converter_for(argument.type, given[keyword], relaxed, allow_numbers, False)
-        if how is _UNFIT:
+        if how is _UNFIT or not converts(how, given[keyword]):
             return _unfit(function, argument, None, given[keyword])
         keywords.append((argument.name, keyword, how, default))
     plan = CallPlan(

@@ -52,7 +52,8 @@ def test_loop_and_arrays_give_the_same_bits(gen, mean, std):
     rows[0, 0], rows[0, 8] = 0, 0
     looped = rows.copy()
     mantissas, exponents = np.frexp(np.float32(1) - looped[:, :8])
-    normal_loop.fill_blocks(looped, mantissas, exponents, np.float32(mean), np.float32(std))
+    rounded = float(np.float32(mean)), float(np.float32(std))
+    normal_loop.fill_blocks(looped, mantissas, exponents, *rounded)
     normal_fill.normal_fill_float32(rows, mean, std)
     assert np.array_equal(looped, rows)
 

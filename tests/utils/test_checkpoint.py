@@ -74,6 +74,7 @@ def test_arguments_that_are_no_tensors(reentrant):
     assert (x.grad.tolist(), n) == ([3.0, 3.0], 3)
 
 
+@pytest.mark.filterwarnings("ignore:None of the inputs")  # the inner one runs without grad mode, as in PyTorch
 @BOTH
 def test_nested_checkpoints(reentrant):
     x = leaf(0.5, 1.5)

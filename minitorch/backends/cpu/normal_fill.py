@@ -135,7 +135,7 @@ def normal_fill_float32(uniforms, mean: float, std: float) -> None:
     """
     if _LOOP_IS_COMPILED and uniforms.shape[0] <= _ROWS_FOR_LOOP:
         mantissas, exponents = np.frexp(_f32(1) - uniforms[:, :8])
-        normal_loop.fill_blocks(uniforms, mantissas, exponents, _f32(mean), _f32(std))
+        normal_loop.fill_blocks(uniforms, mantissas, exponents, float(_f32(mean)), float(_f32(std)))
         return
     blocks_at_once = _CHUNK // 8
     for start in range(0, uniforms.shape[0], blocks_at_once):
