@@ -21,6 +21,7 @@ cdef class Task:
     cdef object deliver(self, object target, int number, object grad)
     cdef object receive(self, Node node, list grads)
     cdef bint is_on_the_way(self, Node target)
+    cdef bint may_add_in_place(self, TensorBase old, TensorBase grad)
     cdef object capture(self, Node node, list grads)
     @cython.locals(i=cython.Py_ssize_t, count=cython.Py_ssize_t)
     cdef object validate(self, Node node, list results)
@@ -31,5 +32,9 @@ cdef class Task:
 
 cdef object accumulate_into(TensorBase leaf, object grad, bint create_graph)
 cdef object retain(TensorBase tensor, object grad, bint create_graph)
-cdef Py_ssize_t owned_references
-cdef Py_ssize_t owned_handle_references
+cdef bint is_owned(TensorBase tensor, Py_ssize_t references)
+cdef Py_ssize_t _references_at_leaf
+cdef Py_ssize_t _references_in_buffer
+cdef Py_ssize_t _references_to_handle
+cdef Py_ssize_t _references_to_base
+cdef Py_ssize_t _large

@@ -11,7 +11,8 @@ Note [Owning a gradient]
     The first gradient that reaches a leaf becomes its ``.grad`` without a copy when nobody
     else can see its memory: no other reference to the tensor or its handle, no view of the
     storage, and a handle that owns its elements and has the leaf's strides.  Otherwise it
-    is copied, so that two leaves never share a gradient.
+    is copied, so that two leaves never share a gradient.  A sum of large gradients is
+    written over the first of them on the same condition.
 """
 
 from __future__ import annotations
@@ -130,13 +131,29 @@ class Task:
                 self.buffers[node] = buffer
             if grad is not None:
                 old = buffer[number]
-                buffer[number] = grad if old is None else _add(old, grad)
+                if old is None:
+                    buffer[number] = grad
+                elif self.may_add_in_place(old, grad):
+                    old.add_(grad)
+                    summed: TensorBase = old
+                    # Without the storage that counts changes: the memory is still nobody else's.
+                    buffer[number] = new_tensor(summed.handle, summed.key_set)
+                else:
+                    buffer[number] = _add(old, grad)
         elif grad is not None:
             leaf = self.leaf_buffers.get(id(target))
             if leaf is None:
                 self.leaf_buffers[id(target)] = [target, grad]
             else:
                 leaf[1] = _add(leaf[1], grad)
+
+    def may_add_in_place(self, old, grad):
+        """Return whether the sum of two gradients may be written over the first."""
+        handle = old.handle
+        if self.create_graph or handle.size < _large:
+            return False
+        other = grad.handle
+        return handle.shape == other.shape and handle.dtype == other.dtype and is_owned(old, _references_in_buffer)
 
     def capture(self, node, grads):
         """Note the gradients that were asked for among those that arrived at a node."""
@@ -327,18 +344,8 @@ def accumulate_into(leaf, grad, create_graph):
             old.add_(grad)
         return
     tensor: TensorBase = grad
-    handle = tensor.handle
-    if (
-        not create_graph
-        and tensor.storage_cell is None
-        and tensor.node is None
-        and not tensor.requires_grad_flag
-        and _getrefcount(grad) <= owned_references
-        and _getrefcount(handle) <= owned_handle_references
-        and getattr(handle, "base", None) is None
-        and handle.strides == leaf.handle.strides
-    ):
-        leaf.grad_slot = new_tensor(handle, tensor.key_set)
+    if not create_graph and is_owned(tensor, _references_at_leaf) and tensor.handle.strides == leaf.handle.strides:
+        leaf.grad_slot = new_tensor(tensor.handle, tensor.key_set)
     else:
         leaf.grad_slot = _copy_for(leaf, grad, create_graph)
 
@@ -349,42 +356,84 @@ def accumulate_gradient(leaf, grad):
         accumulate_into(leaf, grad, False)
 
 
-# How many references `accumulate_into` sees when only the engine holds the gradient, and its
-# handle: that depends on the interpreter and on compilation, so `calibrate` measures it.
-owned_references = 0
-owned_handle_references = 0
-
-
-def calibrate(make_gradient, make_leaf):
-    """Find the two numbers above: the smallest with which a gradient is taken over, not copied.
+def is_owned(tensor, references):
+    """Return whether nobody else can see a gradient's memory (Note [Owning a gradient]).
 
     Parameters
     ----------
-    make_gradient, make_leaf : callable
-        Return a fresh tensor.
+    references : int
+        How many the caller and those that called it hold, and this function.
     """
-    global owned_references, owned_handle_references
-    owned_references = owned_handle_references = 99
-    owned_references = _smallest_limit(make_gradient, make_leaf, 0)
-    owned_handle_references = _smallest_limit(make_gradient, make_leaf, 1)
+    if tensor.storage_cell is not None or tensor.node is not None or tensor.requires_grad_flag:
+        return False
+    handle = tensor.handle
+    if _getrefcount(tensor) > references or _getrefcount(handle) > _references_to_handle:
+        return False
+    base = getattr(handle, "base", None)
+    if base is None:
+        return True
+    # What a kernel computed in another shape.
+    return _getrefcount(base) <= _references_to_base and getattr(base, "nbytes", -1) == handle.nbytes
 
 
-def _smallest_limit(make_gradient, make_leaf, which):
-    global owned_references, owned_handle_references
-    for limit in range(1, 20):
-        if which == 0:
-            owned_references = limit
-        else:
-            owned_handle_references = limit
-        task: Task = Task(None, None, None, 0, False, False)
-        leaf: TensorBase = make_leaf()
-        task.leaf_buffers[id(leaf)] = [leaf, make_gradient()]
-        address = id(task.leaf_buffers[id(leaf)][1].handle)
-        task.finish_leaf(id(leaf))
-        kept: TensorBase = leaf.grad_slot
-        if id(kept.handle) == address:
-            return limit
-    return 0
+# How many references `is_owned` sees when nobody else holds the gradient, its handle, and the
+# array that the handle shows.  That depends on the interpreter and on compilation, so
+# `calibrate` measures it.
+_references_at_leaf = 0
+_references_in_buffer = 0
+_references_to_handle = 0
+_references_to_base = 0
+# Gradients of this many elements are added in place.
+_large = 16384
+
+
+def calibrate(make_gradient, make_reshaped, make_node):
+    """Find the numbers above: the smallest with which memory is taken over where it may be.
+
+    Parameters
+    ----------
+    make_gradient, make_reshaped : callable
+        Return a fresh tensor of no dimension; the handle of the second shows another array.
+    make_node : callable
+        Returns a node of one output.
+    """
+    global _references_at_leaf, _references_in_buffer, _references_to_handle, _references_to_base, _large
+    large, _large = _large, 0
+    _references_at_leaf = _references_in_buffer = _references_to_handle = _references_to_base = 99
+    for limit in range(99):
+        _references_at_leaf = limit
+        if _is_taken_over(make_gradient, None):
+            break
+    for limit in range(99):
+        _references_to_handle = limit
+        if _is_taken_over(make_gradient, None):
+            break
+    for limit in range(99):
+        _references_to_base = limit
+        if _is_taken_over(make_reshaped, None):
+            break
+    for limit in range(99):
+        _references_in_buffer = limit
+        if _is_taken_over(make_gradient, make_node):
+            break
+    _large = large
+
+
+def _is_taken_over(make_gradient, make_node):
+    """Return whether the array of a gradient becomes that of ``.grad``, or of the sum at a node."""
+    task: Task = Task(None, None, None, 0, False, False)
+    if make_node is not None:
+        node: Node = make_node()
+        task.deliver(node, 0, make_gradient())
+        address = id(task.buffers[node][0].handle)
+        task.deliver(node, 0, make_gradient())
+        return id(task.buffers[node][0].handle) == address
+    leaf: TensorBase = make_gradient()
+    task.leaf_buffers[id(leaf)] = [leaf, make_gradient()]
+    address = id(task.leaf_buffers[id(leaf)][1].handle)
+    task.finish_leaf(id(leaf))
+    kept: TensorBase = leaf.grad_slot
+    return id(kept.handle) == address
 
 
 def retain(tensor, grad, create_graph):

@@ -16,6 +16,7 @@ from minitorch.autograd.kernel import (
     OutAutogradKernel,
     ViewBookkeeping,
 )
+from minitorch.autograd.node import Node
 from minitorch.core.dtype import from_numpy_dtype
 from minitorch.core.memory_format import contiguous_format
 from minitorch.dispatch.operator import OPERATORS, FallthroughKernel, Operator
@@ -23,6 +24,7 @@ from minitorch.ops import functions as F
 from minitorch.ops.assemble import is_view
 from minitorch.ops.families import load_families
 from minitorch.ops.registry import DECLARATIONS
+from minitorch.tensor.base import new_tensor
 
 
 def _register_operator(name: str, declaration: Any, op: Operator) -> None:
@@ -64,11 +66,15 @@ def sum_to_shape(grad: Any, shape: tuple, node: Any, index: int) -> Any:
             return F.reshape(grad, list(shape))
         _wrong_shape(node, index, have, shape)
     dims = list(range(lead))
+    stretched = False
     for i, n in enumerate(shape):
         if have[lead + i] != n:
             if n != 1:
                 _wrong_shape(node, index, have, shape)
             dims.append(lead + i)
+            stretched = True
+    if not stretched:
+        return F.sum(grad, dims)
     grad = F.sum(grad, dims, True)
     return F.reshape(grad, list(shape)) if lead else grad
 
@@ -108,6 +114,21 @@ def is_dense(tensor: Any) -> bool:
     return True
 
 
+def _one() -> Any:
+    return F.ones([])
+
+
+def _one_reshaped() -> Any:
+    made = F.ones([1])
+    return new_tensor(made.handle.reshape(()), made.key_set)
+
+
+def _node() -> Node:
+    node = Node()
+    node.output_count = 1
+    return node
+
+
 def register() -> None:
     """Register the autograd kernels of all declared operators, and give the engine what it calls."""
     load_families("minitorch.autograd.derivatives")
@@ -117,5 +138,5 @@ def register() -> None:
     for name, declaration in DECLARATIONS.items():
         _register_operator(name, declaration, OPERATORS["aten::" + name])
     engine.set_operators(F.add, sum_to_shape, cast_to, copy_for)
-    engine.calibrate(lambda: F.ones([]), lambda: F.ones([]))
+    engine.calibrate(_one, _one_reshaped, _node)
     register_fallbacks()

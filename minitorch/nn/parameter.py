@@ -8,7 +8,7 @@ from typing import Any
 from minitorch.tensor.base import TensorBase, set_classes
 from minitorch.tensor.tensor import Tensor
 
-__all__ = ["Buffer", "Parameter", "UninitializedParameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
 
 
 class Parameter(Tensor):
@@ -76,6 +76,30 @@ class UninitializedParameter(Parameter):
 
     def __repr__(self, **kwargs: Any) -> str:
         return "<UninitializedParameter>"
+
+
+class UninitializedBuffer(Tensor):
+    """A buffer whose shape is known only at the first call of its module."""
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> Any:
+        from minitorch import empty
+
+        result = Tensor._make_subclass(cls, empty(0, device=device, dtype=dtype), requires_grad)
+        result.persistent = persistent
+        result._is_buffer = True
+        return result
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Give the buffer memory of `shape`; it becomes an ordinary tensor."""
+        from minitorch import empty
+
+        self.data = empty(shape, device=device or self.device, dtype=dtype or self.dtype)
+        self.__class__ = Tensor  # type: ignore[assignment]
+
+    def __repr__(self, **kwargs: Any) -> str:
+        return "<UninitializedBuffer>"
 
 
 class _BufferType(type):

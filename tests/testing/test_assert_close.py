@@ -45,8 +45,10 @@ def test_close(actual, expected, options):
     ("actual", "expected", "options", "text"),
     [
         (T([1.0, 2.0]), T([1.0, 3.0]), {}, "Mismatched elements: 1 / 2 (50.0%)\nGreatest absolute difference: 1.0 at index (1,)"),
-        (T([[1, 2]]), T([[1, 3]]), {}, "not equal!\n\nMismatched elements: 1 / 2 (50.0%)\nGreatest absolute difference: 1 at index (0, 1)\n"),
-        (T(1.0), T(2.0), {}, "Scalars are not close!\n\nExpected 2.0 but got 1.0.\nAbsolute difference: 1.0 (up to 1e-05 allowed)"),
+        (T([[1, 2]]), T([[1, 3]]), {},
+         "not equal!\n\nMismatched elements: 1 / 2 (50.0%)\nGreatest absolute difference: 1 at index (0, 1)\n"),
+        (T(1.0), T(2.0), {},
+         "Scalars are not close!\n\nExpected 2.0 but got 1.0.\nAbsolute difference: 1.0 (up to 1e-05 allowed)"),
         (1, 2, {}, "Scalars are not equal!"),
         (True, False, {}, "Booleans mismatch"),
         (1, 1.0, {}, "(d)types do not match"),
@@ -118,7 +120,7 @@ def test_default_range(dtype, low, high):
 def test_complex_range():
     x = make_tensor(200, dtype=mt.complex64, device="cpu", low=1, high=2)
     for part in (x.real, x.imag):
-        assert 1 <= part.min().item()
+        assert part.min().item() >= 1
         assert part.max().item() < 2
 
 

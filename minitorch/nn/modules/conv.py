@@ -7,8 +7,8 @@ from typing import Any
 
 from minitorch.nn import functional as F
 from minitorch.nn import init
+from minitorch.nn.modules.arguments import pair, reversed_pairs, single, triple
 from minitorch.nn.modules.module import Module
-from minitorch.nn.modules.utils import pair, reversed_pairs, single, triple
 from minitorch.nn.parameter import Parameter
 from minitorch.ops.functions import empty
 from minitorch.tensor.tensor import Tensor

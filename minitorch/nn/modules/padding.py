@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.nn import functional as F
+from minitorch.nn.modules.arguments import pair, quadruple, sextuple
 from minitorch.nn.modules.module import Module
-from minitorch.nn.modules.utils import pair, quadruple, sextuple
 from minitorch.tensor.tensor import Tensor
 
 __all__ = [

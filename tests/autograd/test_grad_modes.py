@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import minitorch as mt
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS
 from minitorch.dispatch.key_set import after_ADInplaceOrView, after_autograd
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS
 from minitorch.dispatch.library import Library
 from minitorch.dispatch.local_state import below_ad_inplace_or_view, below_autograd, current
 
