@@ -25,6 +25,7 @@ from typing import Any
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.kernel import pack, rebase_history
 from minitorch.autograd.node import (
+    DETACHED_TEXT,
     FREED_TEXT,
     Node,
     SavedOutput,
@@ -176,12 +177,15 @@ def _save(node: BackwardCFunction, index: int, tensor: Any) -> Any:
     hooks = current().saved_tensor_hooks
     if hooks is not None:
         return pack(hooks, tensor, output_nr)
-    return (tensor, tensor._version) if output_nr is None else SavedOutput(tensor, output_nr)
+    return (tensor, tensor._version, tensor.node is not None) if output_nr is None else SavedOutput(tensor, output_nr)
 
 
 def _unpack(saved: Any, node: BackwardCFunction) -> Any:
     if isinstance(saved, tuple):
-        tensor, version = saved
+        tensor, version, had_history = saved
+        if had_history and tensor.node is None and current().grad_enabled:
+            # Its history is gone, so a second derivative through it would be wrong.
+            raise RuntimeError(DETACHED_TEXT)
         if tensor._version != version:
             raise RuntimeError(changed_text(tensor.handle, tensor.node, tensor.output_nr, tensor._version, version))
         return tensor

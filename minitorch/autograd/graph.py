@@ -10,7 +10,9 @@ from typing import Any
 
 from minitorch.autograd.hooks import RemovableHandle, add_hook
 from minitorch.autograd.node import Node, attach_history, gradient_target, next_sequence
+from minitorch.core.dtype import from_numpy_dtype
 from minitorch.dispatch.local_state import current
+from minitorch.dispatch.operator import OPERATORS
 from minitorch.tensor.base import (
     VIEW_CUSTOM_FUNCTION,
     VIEW_DEFAULT,
@@ -316,10 +318,14 @@ def type_of_view(tensor: Any, info: ViewInfo) -> str:
 class CopySlices(Node):
     """History of a base of which a view was changed in place: the change applied to a slice of the gradient."""
 
-    def __init__(self, info: ViewInfo, inner: Node, slot: int, base: TensorBase):
+    def __init__(self, view: Any, info: ViewInfo, inner: Node, slot: int, base: TensorBase):
         self.sequence = next_sequence()
-        self.steps = steps_of(info)
+        moved = base.autograd_meta is not None and "moved" in base.autograd_meta
+        self.steps = [place_of(view, base)] if moved else steps_of(info)
         self.inner = inner
+        if inner.extra is None:
+            inner.extra = {}
+        inner.extra["copy_slices"] = weakref.ref(self)
         # Which input of `inner` the view was; -1 if its old values do not matter.
         self.slot = slot
         self.geometry = (base.shape, base.stride())
@@ -345,10 +351,7 @@ class CopySlices(Node):
         # In the memory layout of the base, where every view that the base had is possible.
         grad = F.empty_strided(*self.geometry, dtype=incoming.dtype, device=incoming.device)
         grad.copy_(incoming)
-        part = grad
-        for op, args, kwargs, output in self.steps:
-            result = op.call((part, *args), kwargs)
-            part = result if output < 0 else result[output]
+        part = self.slice_of(grad)
         results = list(self.inner.apply([F.clone(part)]))
         first = results[self.slot] if self.slot >= 0 else None
         if self.targets[0] is None:
@@ -358,6 +361,13 @@ class CopySlices(Node):
         else:
             part.copy_(first)
         return [grad, *_without(results, self.slot)]
+
+    def slice_of(self, base: Any) -> Any:
+        """Return the view that was changed, of `base`."""
+        for op, args, kwargs, output in self.steps:
+            result = op.call((base, *args), kwargs)
+            base = result if output < 0 else result[output]
+        return base
 
     def release(self) -> None:
         self.inner.release()
@@ -377,6 +387,42 @@ def steps_of(info: ViewInfo) -> list:
     return steps[::-1]
 
 
+def output_of_slice(node: CopySlices) -> tuple[Node, int]:
+    """Return the history that the changed view of a base has: node and output number.
+
+    The view itself may be gone, so it is made again of a stand-in for the base without
+    elements, of which only the history counts.
+    """
+    shape, stride = node.geometry
+    stand_in = F.empty_strided(shape, stride, dtype=from_numpy_dtype(node.input_meta[0][1]), device="meta")
+    attach_history(stand_in, node, 0)
+    view = node.slice_of(stand_in)
+    return view.node, view.output_nr
+
+
+def place_of(view: Any, base: Any) -> tuple:
+    """Return a step, as `steps_of` has them, that makes a view by its place in the memory of its base.
+
+    Raises
+    ------
+    RuntimeError
+        If the view shows the memory as another dtype.
+    """
+    if view.dtype is not base.dtype:
+        raise RuntimeError(
+            f"a view of dtype {view.dtype} of a {base.dtype} tensor whose shape was changed in place (as t_() does) cannot "
+            "be differentiated after a further in-place change. Make the view again."
+        )
+    offset = view.storage_offset() - base.storage_offset()
+    return OPERATORS["aten::as_strided"], (list(view.shape), list(view.stride()), offset), None, -1
+
+
+def view_by_place(view: Any, base: Any) -> Any:
+    """Return a view of `base` that shows the same memory as `view`, whatever it was made with."""
+    op, args, kwargs, _ = place_of(view, base)
+    return op.call((base, args[0], args[1], view.storage_offset()), kwargs)
+
+
 def _without(items: Any, slot: int) -> list:
     """Return a list of `items` without number `slot`; of all for -1."""
     return [item for i, item in enumerate(items) if i != slot]
@@ -391,7 +437,7 @@ def rebase_view(tensor: Any, info: ViewInfo, node: Node, slot: int) -> None:
         Which input of `node` the view was; -1 if its old values do not matter.
     """
     base = info.base
-    attach_history(base, CopySlices(info, node, slot, base), 0)
+    attach_history(base, CopySlices(tensor, info, node, slot, base), 0)
     info.attr_version = -1
     gradient_target(tensor)
 
@@ -400,7 +446,7 @@ def is_leaf(tensor: Any) -> bool:
     """Return whether a tensor was not computed from tensors that require a gradient."""
     info = tensor.view_info
     if info is not None and tensor.node is None and info.base.requires_grad_flag and info.creation == VIEW_DEFAULT:
-        return gradient_target(tensor) is tensor
+        return not isinstance(gradient_target(tensor), Node)
     return tensor.node is None or not tensor.requires_grad_flag
 
 

@@ -52,10 +52,16 @@ cdef class AutogradKernel(Kernel):
     cdef object record(self, Operator op, Entry below, tuple args, dict kwargs, LocalState state)
     @cython.locals(count=cython.Py_ssize_t, version=cython.long, source=cython.int)
     cdef object save_inputs(self, GradNode node, tuple args, dict kwargs, LocalState state)
+    cdef object save_item(self, TensorBase tensor, LocalState state)
     cdef object save_outputs(self, GradNode node, object result, LocalState state)
 
 cdef class InplaceAutogradKernel(AutogradKernel):
     pass
+
+cdef class InplaceViewAutogradKernel(Kernel):
+    cdef public Operator functional
+    @cython.locals(added=cython.ulonglong)
+    cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
 
 cdef class DetachInplaceKernel(Kernel):
     cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
@@ -67,6 +73,10 @@ cdef class InplaceBookkeeping(Kernel):
     @cython.locals(added=cython.ulonglong)
     cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
 
+cdef class InplaceViewBookkeeping(InplaceBookkeeping):
+    cdef public Operator functional
+    cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
+
 cdef class InplaceListBookkeeping(Kernel):
     @cython.locals(added=cython.ulonglong)
     cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
@@ -74,3 +84,7 @@ cdef class InplaceListBookkeeping(Kernel):
 cdef class ViewBookkeeping(Kernel):
     @cython.locals(creation=cython.int, single=cython.bint, info=ViewInfo, base=TensorBase, index=cython.Py_ssize_t)
     cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
+
+@cython.locals(version=cython.long)
+cdef long noted_version(TensorBase tensor)
+cdef object check_unchanged(TensorBase tensor, long noted)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from minitorch.autograd.derivatives.registry import NODE_NUMBERS, Derivative, parameter_names
 from minitorch.autograd.node import (
+    DETACHED_TEXT,
     FREED_TEXT,
     Node,
     SavedOutput,
@@ -26,7 +27,7 @@ from minitorch.dispatch.keys import (
     AUTOGRAD_KEYS,
 )
 from minitorch.dispatch.local_state import LocalState, current
-from minitorch.dispatch.operator import Entry, Kernel
+from minitorch.dispatch.operator import Entry, Kernel, Operator
 from minitorch.tensor.base import TensorBase, VersionCounter, ViewInfo, make_view_info
 
 COMPILED = not __file__.endswith(".py")
@@ -213,20 +214,20 @@ class GradNode(Node):
         """Return saved value `index` as the tensor or value that it was."""
         value = self.saved[index]
         if isinstance(value, TensorBase):
-            tensor: TensorBase = value
-            expected = self.versions[index]
-            counter: VersionCounter = tensor.version_counter
-            if counter is not None and counter.version != expected and expected >= 0:
-                raise RuntimeError(
-                    changed_text(tensor.handle, tensor.node, tensor.output_nr, counter.version, expected)
-                )
-            return tensor
+            check_unchanged(value, self.versions[index])
+            return value
         if isinstance(value, SavedOutput):
             return value.unpack(self)
         if isinstance(value, SavedPacked):
             return value.restore(self)
         if type(value) is list:
-            return [v.restore(self) if isinstance(v, SavedPacked) else v for v in value]
+            versions = self.versions[index]
+            items = []
+            for i, item in enumerate(value):
+                if isinstance(item, TensorBase):
+                    check_unchanged(item, versions[i])
+                items.append(item.restore(self) if isinstance(item, SavedPacked) else item)
+            return items
         return value
 
     def apply(self, grads):
@@ -466,13 +467,12 @@ class AutogradKernel(Kernel):
                 value = args[position] if type(position) is int else (kwargs.get(position) if kwargs else None)
                 if isinstance(value, TensorBase):
                     value = fact_of(value, source)
+                elif type(value) is list:
+                    value = [fact_of(v, source) if isinstance(v, TensorBase) else v for v in value]
             if isinstance(value, TensorBase):
                 tensor: TensorBase = value
                 if not tensor.key_set & _AD_INPLACE_OR_VIEW:
-                    raise RuntimeError(
-                        f"Inference tensors cannot be saved for backward ({self.info.op.basename}). To work around "
-                        "you can make a clone to get a normal tensor and use it in autograd."
-                    )
+                    raise_inference(self.info.op)
                 if self.inplace and position == 0 and source == 0:
                     # The formula wants the first argument as it was before the change.
                     tensor = tensor.clone()
@@ -480,16 +480,21 @@ class AutogradKernel(Kernel):
                 if state.saved_tensor_hooks is not None:
                     value = pack(state.saved_tensor_hooks, tensor, None)
                 else:
-                    counter: VersionCounter = tensor.version_counter
-                    version = counter.version if counter is not None else 0
-            elif type(value) is list and state.saved_tensor_hooks is not None:
-                value = [
-                    pack(state.saved_tensor_hooks, v, None) if isinstance(v, TensorBase) else v for v in value
-                ]
+                    version = noted_version(tensor)
+            elif type(value) is list:
+                saved.append([self.save_item(v, state) if isinstance(v, TensorBase) else v for v in value])
+                versions.append([noted_version(v) if isinstance(v, TensorBase) else -1 for v in value])
+                continue
             saved.append(value)
             versions.append(version)
         node.saved = saved
         node.versions = versions
+
+    def save_item(self, tensor, state):
+        """Return what keeps one tensor of a list."""
+        if not tensor.key_set & _AD_INPLACE_OR_VIEW:
+            raise_inference(self.info.op)
+        return tensor if state.saved_tensor_hooks is None else pack(state.saved_tensor_hooks, tensor, None)
 
     def save_outputs(self, node, result, state):
         """Save the outputs that the formulas need."""
@@ -587,6 +592,49 @@ class InplaceAutogradKernel(AutogradKernel):
         return target
 
 
+class InplaceViewAutogradKernel(Kernel):
+    """Records operators such as `t_`, which make a tensor a view of what it was.
+
+    The elements do not change: the tensor gets the history and geometry of the view that
+    the functional operator returns, and its base keeps its own.
+    """
+
+    __slots__ = ("functional",)
+
+    def __init__(self, functional):
+        Kernel.__init__(self, None)
+        self.functional = functional
+
+    def run(self, op, entry, args, kwargs):
+        state: LocalState = current()
+        target: TensorBase = args[0]
+        if not state.grad_enabled or not requires_grad(target):
+            below: Entry = entry.below
+            if below is None:
+                below = op.entry_below(entry, _AFTER_AUTOGRAD)
+            added = _AUTOGRAD_KEYS & ~state.excluded
+            state.excluded |= added
+            try:
+                return op.run_below(below, args, kwargs)
+            finally:
+                state.excluded &= ~added
+        check_inplace(target)
+        functional: Operator = self.functional
+        view: TensorBase = functional.call(args, kwargs)
+        info: ViewInfo = target.view_info
+        target.storage_cell = view.storage_cell
+        target.handle = view.handle
+        target.shape_cache = None
+        target.bump_version()
+        if info is not None:
+            # Of a tensor that is no view itself, the new view would be its own base.
+            follow_view(target, view.view_info)
+        else:
+            mark_moved(target)
+        attach_history(target, view.node, view.output_nr)
+        return target
+
+
 class DetachInplaceKernel(Kernel):
     """Autograd kernel of `detach_`: takes a tensor's history away."""
 
@@ -627,6 +675,30 @@ class OutAutogradKernel(AutogradKernel):
 def zero_gradient(grad):
     """Formula: whatever comes, no gradient goes on."""
     return grad.new_zeros(grad.shape)
+
+
+def noted_version(tensor):
+    """Return what to remember of a tensor that is saved: twice its version, plus one if it has a history."""
+    counter: VersionCounter = tensor.version_counter
+    version = 2 * counter.version if counter is not None else 0
+    return version if tensor.node is None else version + 1
+
+
+def check_unchanged(tensor, noted):
+    """Raise if a saved tensor was changed or detached in place since its `noted_version`."""
+    counter: VersionCounter = tensor.version_counter
+    if counter is not None and counter.version != noted >> 1:
+        raise RuntimeError(changed_text(tensor.handle, tensor.node, tensor.output_nr, counter.version, noted >> 1))
+    if noted & 1 and tensor.node is None:
+        raise RuntimeError(DETACHED_TEXT)
+
+
+def raise_inference(op):
+    """Raise the error for an inference tensor that would have to be saved."""
+    raise RuntimeError(
+        f"Inference tensors cannot be saved for backward ({op.basename}). To work around you can make a clone to get a "
+        "normal tensor and use it in autograd."
+    )
 
 
 def fact_of(tensor, source):
@@ -694,6 +766,20 @@ def rebase_history(target, node, slot):
     attach_history(target, node, 0)
 
 
+def follow_view(target, info):
+    """Note how a view comes from its base after its geometry was changed."""
+    counter: VersionCounter = target.version_counter
+    info.attr_version = counter.version
+    target.view_info = info
+
+
+def mark_moved(target):
+    """Note that the geometry of a base changed: its views cannot be made again as they were made."""
+    if target.autograd_meta is None:
+        target.autograd_meta = {}
+    target.autograd_meta["moved"] = True
+
+
 class InplaceBookkeeping(Kernel):
     """The ADInplaceOrView kernel of in-place operators: counts the change (spec A6)."""
 
@@ -717,6 +803,26 @@ class InplaceBookkeeping(Kernel):
         finally:
             state.excluded &= ~added
         target.bump_version()
+        return target
+
+
+class InplaceViewBookkeeping(InplaceBookkeeping):
+    """The ADInplaceOrView kernel of operators such as `t_`: also notes what kind of view it is now."""
+
+    __slots__ = ("functional",)
+
+    def __init__(self, functional):
+        InplaceBookkeeping.__init__(self, None)
+        self.functional = functional
+
+    def run(self, op, entry, args, kwargs):
+        target: TensorBase = args[0]
+        InplaceBookkeeping.run(self, op, entry, args, kwargs)
+        info: ViewInfo = target.view_info
+        if info is not None:
+            follow_view(target, make_view_info(info.base, info, self.functional, args[1:], kwargs, -1, info.creation))
+        else:
+            mark_moved(target)
         return target
 
 

@@ -31,6 +31,11 @@ FREED_TEXT = (
     "saved tensors after calling backward."
 )
 
+DETACHED_TEXT = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, please use "
+    "out-of-place `.detach()` instead."
+)
+
 
 def next_sequence():
     """Return the next number in the order that nodes are made."""
@@ -160,10 +165,8 @@ class SavedOutput:
         if counter is not None and counter.version != self.version:
             raise RuntimeError(changed_text(self.handle, node, self.output_nr, counter.version, self.version))
         tensor: TensorBase = new_tensor(self.handle, self.key_set)
-        tensor.node = node
-        tensor.output_nr = self.output_nr
-        tensor.requires_grad_flag = True
         tensor.version_counter = counter
+        set_output(tensor, node, self.output_nr)
         return tensor
 
 
@@ -204,14 +207,27 @@ class SavedPacked:
         restored.version_counter = tensor.version_counter
         restored.requires_grad_flag = True
         if self.output_nr is not None:
-            restored.node = node
-            restored.output_nr = self.output_nr
+            set_output(restored, node, self.output_nr)
         elif isinstance(self.target, Node):
             restored.node = self.target
             restored.output_nr = self.target_number
         else:
             restored.autograd_meta = {"stands_for": self.target}
         return restored
+
+
+def set_output(tensor, node, output_nr):
+    """Make an unpacked tensor output number `output_nr` of `node`.
+
+    The output of a node inside a `CopySlices` is a view of what that node computes.
+    """
+    tensor.requires_grad_flag = True
+    if node.extra is not None and "copy_slices" in node.extra and current().grad_enabled:
+        from minitorch.autograd.graph import output_of_slice
+
+        node, output_nr = output_of_slice(node.extra["copy_slices"]())
+    tensor.node = node
+    tensor.output_nr = output_nr
 
 
 def changed_text(handle, node, output_nr, version, expected):
@@ -246,7 +262,11 @@ def gradient_target(tensor):
     info: ViewInfo = tensor.view_info
     if info is not None and tensor.key_set:
         counter: VersionCounter = tensor.version_counter
-        if counter is not None and counter.version != info.attr_version and info.base.requires_grad_flag:
+        if (
+            counter is not None
+            and counter.version != info.attr_version
+            and (info.base.requires_grad_flag or tensor.node is not None)
+        ):
             _regenerate(tensor, info, counter)
     node = tensor.node
     if node is not None:
@@ -263,6 +283,10 @@ def _regenerate(tensor, info, counter):
 
         raise RuntimeError(forbidden_view_text(tensor, info, True))
     if info.base.node is None:
+        if not info.base.requires_grad_flag:
+            # The base was detached in place, and its view with it.
+            tensor.node = None
+            tensor.requires_grad_flag = False
         return
     state: LocalState = current()
     enabled, inference, trace = state.grad_enabled, state.inference_mode, state.trace
@@ -271,7 +295,12 @@ def _regenerate(tensor, info, counter):
     state.excluded = excluded & ~AUTOGRAD_KEYS
     state.included = included | AD_INPLACE_OR_VIEW
     try:
-        fresh: TensorBase = info.replay(info.base)
+        if info.base.autograd_meta is not None and "moved" in info.base.autograd_meta:
+            from minitorch.autograd.graph import view_by_place
+
+            fresh: TensorBase = view_by_place(tensor, info.base)
+        else:
+            fresh = info.replay(info.base)
     finally:
         state.grad_enabled, state.inference_mode, state.trace = enabled, inference, trace
         state.included, state.excluded = included, excluded

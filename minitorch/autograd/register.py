@@ -13,6 +13,8 @@ from minitorch.autograd.kernel import (
     InplaceAutogradKernel,
     InplaceBookkeeping,
     InplaceListBookkeeping,
+    InplaceViewAutogradKernel,
+    InplaceViewBookkeeping,
     OutAutogradKernel,
     ViewBookkeeping,
 )
@@ -40,6 +42,11 @@ def _register_operator(name: str, declaration: Any, op: Operator) -> None:
         # Steps of optimizers write into lists of leaves, outside autograd.
         op.register("Autograd", FallthroughKernel())
         op.register("ADInplaceOrView", InplaceListBookkeeping())
+        return
+    if declaration.kind == "inplace" and declaration.functional and is_view(DECLARATIONS[declaration.functional]):
+        functional = OPERATORS["aten::" + declaration.functional]
+        op.register("Autograd", InplaceViewAutogradKernel(functional))
+        op.register("ADInplaceOrView", InplaceViewBookkeeping(functional))
         return
     if declaration.kind == "inplace":
         source = declaration.functional or name

@@ -163,6 +163,26 @@ def shape_changes(x, w):
     return y * w.view(2, 2)
 
 
+def shape_changes_of_views(x, w):
+    y = (x * w).view(2, 2) * 1
+    a, b = y.t(), y.view(4)
+    a.t_()
+    a.unsqueeze_(0)
+    a.swapaxes_(0, 2)
+    y.mul_(3)
+    a.mul_(w.view(2, 2, 1))
+    return a * b[0] + y.sum()
+
+
+def shape_changes_of_the_base(x, w):
+    y = (x * w).view(2, 2) * 1
+    column, pair = y[:, 1:], y[0][:]
+    y.t_()
+    y.unsqueeze_(0)
+    pair.mul_(w[2:])
+    return column * 3 + y.sum() * pair
+
+
 def broadcast_source(x, w):
     y = x.view(2, 2) * 1
     y.mul_(w[:2])
@@ -186,7 +206,7 @@ def filled(x, w):
 
 INPLACE = [
     on_transposed, on_chain_of_views, twice, into_constant, by_mask_and_index, saved_output_on_a_view, shape_changes,
-    broadcast_source, copies, filled,
+    shape_changes_of_views, shape_changes_of_the_base, broadcast_source, copies, filled,
 ]
 
 
@@ -195,6 +215,20 @@ def test_gradients_of_inplace_programs(program):
     inputs = (leaf(), (leaf() * 0.3).detach().requires_grad_())
     assert gradcheck(program, inputs)
     assert gradgradcheck(program, inputs)
+
+
+def test_second_derivative_of_a_saved_output_on_a_view():
+    # The graph is freed on the way: every node must run once only.
+    for keep_view in (True, False):
+        x = (leaf() * 0.1).detach().requires_grad_()
+        y = x * 1
+        view = y.view(2, 2).t()
+        view.exp_()
+        tail = view.softmax(0).sum() if keep_view else 0
+        del view
+        (first,) = mt.autograd.grad((y * y).sum() + tail, x, create_graph=True)
+        first.sum().backward()
+        mt.testing.assert_close(x.grad, 4 * (2 * x.detach()).exp())
 
 
 def test_old_values_that_are_overwritten_get_no_gradient():
@@ -314,6 +348,32 @@ def test_a_change_of_data_is_not_noticed():
     w.data.mul_(3)
     y.sum().backward()
     assert x.grad.tolist() == [3.0, 3.0]
+
+
+def test_a_saved_tensor_detached_in_place_is_an_error():
+    x = mt.ones(2, requires_grad=True)
+    h = x * 2
+    y = h * h
+    h.detach_()
+    with pytest.raises(RuntimeError, match="has been detached in-place"):
+        y.sum().backward()
+
+
+def test_saved_lists_are_checked():
+    x, i = mt.ones(3, requires_grad=True), mt.tensor([0, 2])
+    y = x[i]
+    i.add_(0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_joined_tensors_are_not_kept():
+    x = mt.ones(2, requires_grad=True)
+    h = x * 2
+    y = mt.cat([h, mt.stack([h, h]).view(-1)])
+    h.add_(1)
+    y.sum().backward()
+    assert x.grad.tolist() == [6.0, 6.0]
 
 
 def test_what_no_formula_needs_may_change():

@@ -361,13 +361,13 @@ derivative(
 derivative("flip", self=lambda grad, dims: F.flip(grad, dims), result="linear")
 
 
-def cat_backward(grad, tensors, dim):
+def cat_backward(grad, shapes, dim):
     parts, start = [], 0
-    for tensor in tensors:
-        if tuple(tensor.shape) == (0,):
+    for shape in shapes:
+        if tuple(shape) == (0,):
             parts.append(F.new_zeros(grad, [0]))
             continue
-        length = tensor.shape[dim]
+        length = shape[dim]
         parts.append(F.narrow(grad, dim, start, length))
         start += length
     return parts
@@ -375,7 +375,7 @@ def cat_backward(grad, tensors, dim):
 
 derivative(
     "cat",
-    tensors=lambda grad, tensors, dim: cat_backward(grad, tensors, dim),
+    tensors=lambda grad, tensors_shape, dim: cat_backward(grad, tensors_shape, dim),
     result="linear",
 )
 derivative("stack", tensors=lambda grad, dim: list(F.unbind(grad, dim)), result="linear")
