@@ -8,7 +8,8 @@ Note [Convolution by columns]
     With stride 1 the positions are counted along the flattened *padded* image, so that each
     row of the buffer is one contiguous run of it.  Positions that straddle two image rows
     compute garbage, which is left behind when the result is copied out.  With other strides,
-    or where too much would be garbage, the positions are those of the output.
+    or where too much would be garbage, the positions are those of the output.  The padding
+    after a row is the padding before the next, which leaves less garbage.
 
     The gradient of the input adds the columns back to where they came from; the gradient of the
     weight is a product of the same columns with the gradient.  With stride 1 the gradient of
@@ -46,7 +47,7 @@ class _Plan:
         self.padding = padding
         self.dilation = dilation
         self.inner = tuple(x_shape[2:])
-        self.padded = padded = tuple(
+        padded = tuple(
             n + 2 * p for n, p in zip(self.inner, padding, strict=True)
         )
         if out is None:
@@ -55,6 +56,7 @@ class _Plan:
                 for n, k, s, d in zip(padded, kernel, stride, dilation, strict=True)
             )
         self.out = out
+        self.padded = padded = (*padded[:-1], max(self.inner[-1] + padding[-1], out[-1]))
         steps = [itemsize]
         for n in reversed(padded[1:]):
             steps.append(steps[-1] * n)
@@ -79,6 +81,15 @@ class _Plan:
             slice(None),
             *(slice(p, p + n) for p, n in zip(self.padding, self.inner, strict=True)),
         )
+
+    def buffer(self, xp, count, dtype):
+        """Return zeros for `count` padded images: all the memory, and the images in it.
+
+        The last row's padding is behind the images.
+        """
+        size = count * self.channels * prod(self.padded)
+        memory = xp.zeros(size + self.padding[-1], dtype)
+        return memory, memory[:size].reshape(count, self.channels, *self.padded)
 
     def windows(self, view, padded):
         """Return the windows of `padded`: (groups, channels, *kernel, images, *positions)."""
@@ -137,7 +148,7 @@ def convolve(xp, x, w, bias, plan):
         return result
     view = _strided(xp)
     shaped = result.reshape(p.count, groups, outputs, *p.out)
-    padded = xp.zeros((p.chunk, p.channels, *p.padded), x.dtype)
+    _, padded = p.buffer(xp, p.chunk, x.dtype)
     inside = padded[p.interior()]
     gathered = xp.empty(p.gather_shape(p.chunk), x.dtype)
     products = xp.empty((groups, outputs, p.chunk, p.positions), x.dtype)
@@ -199,7 +210,7 @@ def convolve_backward(xp, grad, x, w, plan, need_input, need_weight):
     for start in range(0, p.count, p.chunk):
         n = min(p.chunk, p.count - start)
         if start == 0 or n < p.chunk:
-            padded = xp.zeros((n, p.channels, *p.padded), dtype)
+            memory, padded = p.buffer(xp, n, dtype)
             inside = padded[p.interior()]
             gathered = xp.empty(p.gather_shape(n), dtype)
             gradients = xp.zeros((groups, outputs, n, p.positions), dtype)
@@ -214,14 +225,14 @@ def convolve_backward(xp, grad, x, w, plan, need_input, need_weight):
             grad_w += xp.matmul(rows, flat_gradients.swapaxes(1, 2))
         if need_input:
             xp.matmul(matrix, flat_gradients, out=rows)
-            padded[...] = 0
+            memory[...] = 0
             for offset in product(*map(range, p.kernel)):
                 index = (slice(None), slice(None), *offset)
                 target = windows[index]
                 xp.add(target, gathered[index], out=target)
             grad_x[start : start + n] = inside
             if need_weight:
-                padded[...] = 0
+                memory[...] = 0
     if need_weight:
         grad_w = xp.ascontiguousarray(grad_w.swapaxes(1, 2)).reshape(weight_shape)
     return grad_x, grad_w
@@ -263,7 +274,7 @@ def _convolve_backward_turned(xp, view, grad, x, w, p, t, grad_x, grad_w):
     for start in range(0, p.count, t.chunk):
         n = min(t.chunk, p.count - start)
         if start == 0 or n < t.chunk:
-            padded = xp.zeros((n, t.channels, *t.padded), dtype)
+            _, padded = t.buffer(xp, n, dtype)
             inside, windows = padded[t.interior()], t.windows(view, padded)
             gathered = xp.empty(t.gather_shape(n), dtype)
             columns = n * t.positions
@@ -433,7 +444,7 @@ def im2col_kernel(xp, self, kernel_size, dilation, padding, stride):
     plan = _window_plan(self.shape, kernel_size, dilation, padding, stride, self.itemsize)
     if min(plan.out) <= 0:
         raise ValueError("empty")
-    padded = xp.zeros((n, channels, *plan.padded), self.dtype)
+    _, padded = plan.buffer(xp, n, self.dtype)
     padded[plan.interior()] = self
     windows = plan.windows(_strided(xp), padded)[0]
     result = xp.empty((n, channels, *plan.kernel, *plan.out), self.dtype)
@@ -453,7 +464,7 @@ def col2im_kernel(xp, self, output_size, kernel_size, dilation, padding, stride)
     channels = self.shape[1] // prod(kernel)
     shape = (n, channels, *output_size)
     plan = _window_plan(shape, kernel, dilation, padding, stride, self.itemsize)
-    padded = xp.zeros((n, channels, *plan.padded), self.dtype)
+    _, padded = plan.buffer(xp, n, self.dtype)
     windows = plan.windows(_strided(xp), padded)[0]
     columns = self.reshape(n, channels, *kernel, *plan.out).transpose(1, 2, 3, 0, 4, 5)
     for i, j in product(*map(range, kernel)):
