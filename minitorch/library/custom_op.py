@@ -71,7 +71,7 @@ def custom_op(
     Examples
     --------
     >>> @custom_op("shop::double", mutates_args=())
-    ... def double(x: Tensor) -> Tensor:
+    ... def double(x: minitorch.Tensor) -> minitorch.Tensor:
     ...     return x * 2
     >>> double(minitorch.tensor([1.0]))
     tensor([2.])
@@ -355,4 +355,6 @@ def definition_of(op: Any) -> CustomOpDef | None:
         name = op._qualified_op_name
     else:
         name = op.qualname if isinstance(op, OpOverload) else str(op)
-    return _DEFINED.get(name.removesuffix(".default"))
+    found = _DEFINED.get(name.removesuffix(".default"))
+    # A destroyed one may share its name with an operator defined since; it is not that operator.
+    return found if found is not None and found._lib._finalizer.alive else None

@@ -9,6 +9,7 @@ from minitorch import Tensor
 from minitorch.dispatch.keys import parse_key
 from minitorch.dispatch.local_state import SetExcludedGuard
 from minitorch.dispatch.namespace import ops
+from minitorch.dispatch.operator import OPERATORS
 from minitorch.library import Tag, custom_op, register_autocast, register_kernel
 
 
@@ -298,3 +299,16 @@ def test_torch_dispatch_rules_replace_each_other(double):
         return 2
 
     assert double._opoverload.torch_dispatch_rules == {Mode: newest}
+
+
+def test_a_destroyed_operator_is_not_mistaken_for_a_new_one_of_its_name(make_op, library):
+    def f(x: Tensor) -> Tensor:
+        return x.clone()
+
+    make_op("f", f)._lib._destroy()
+    lib = library()
+    lib.define("f(Tensor x) -> Tensor")
+    register_autocast("testing::f", "cpu", minitorch.float16, lib=lib)
+    assert "AutocastCPU" in OPERATORS["testing::f"].kernels
+    lib._destroy()
+    assert "testing::f" not in OPERATORS
