@@ -32,7 +32,7 @@ _REGISTERING = ("minitorch.dispatch.", "minitorch.library")
 def caller_location() -> tuple[str, int]:
     """Return file and line of the code that called into the registration functions."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith(_REGISTERING):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_REGISTERING):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
 

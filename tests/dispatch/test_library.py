@@ -451,3 +451,10 @@ def test_promises_of_tags(library, schema, tag, message):
         with pytest.raises(ValueError, match=message):
             lib.define(schema, tags=(tag,))
         assert not hasattr(ops.testing, "f")
+
+
+def test_a_library_made_by_code_without_a_module_name():
+    scope = {"Library": Library}
+    exec("lib = Library('nameless', 'FRAGMENT'); lib.define('f(Tensor x) -> Tensor')", scope)
+    exec("lib.impl('f', lambda x: x, 'CPU')", scope)
+    scope["lib"]._destroy()
