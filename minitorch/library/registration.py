@@ -70,9 +70,16 @@ def register_autograd(
 
     Examples
     --------
+    >>> @minitorch.library.custom_op("shop::triple", mutates_args=())
+    ... def triple(x: minitorch.Tensor) -> minitorch.Tensor:
+    ...     return x * 3
     >>> def backward(ctx, grad):
-    ...     return grad * 2
-    >>> register_autograd("shop::double", backward)
+    ...     return grad * 3
+    >>> register_autograd("shop::triple", backward)
+    >>> x = minitorch.ones(2, requires_grad=True)
+    >>> triple(x).sum().backward()
+    >>> x.grad
+    tensor([3., 3.])
     """
     definition = definition_of(op)
     if definition is not None:

@@ -1,20 +1,45 @@
-"""Every python block in the documentation runs."""
+"""The documentation's code runs: python blocks of the pages, examples of the docstrings."""
 
 from __future__ import annotations
 
+import doctest
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+import minitorch
+
 ROOT = Path(__file__).parents[2]
-FILES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
 def test_python_blocks_run(path):
+    """A page's blocks run in order and share a namespace; tracebacks show the page's lines."""
     namespace: dict = {"__name__": f"docs_{path.stem}"}
-    for match in re.finditer(r"^```python\n(.*?)^```", path.read_text(), re.S | re.M):
-        line = path.read_text()[: match.start()].count("\n") + 2
-        code = compile("\n" * (line - 1) + match.group(1), str(path), "exec")
-        exec(code, namespace)
+    text = path.read_text(encoding="utf-8")
+    for match in BLOCK.finditer(text):
+        line = text[: match.start()].count("\n") + 1
+        exec(compile("\n" * line + match.group(1), str(path), "exec"), namespace)
+
+
+def modules_with_examples() -> list[str]:
+    """Return the modules whose source contains a doctest prompt."""
+    package = ROOT / "minitorch"
+    found = [p for p in sorted(package.rglob("*.py")) if ">>> " in p.read_text(encoding="utf-8")]
+    return [".".join(p.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for p in found]
+
+
+@pytest.mark.parametrize("name", modules_with_examples())
+def test_docstring_examples(name):
+    module = import_module(name)
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    report: list[str] = []
+    for case in finder.find(module, globs={**vars(module), "minitorch": minitorch}):
+        if case.examples:
+            runner.run(case, out=report.append)
+    assert runner.failures == 0, "".join(report)

@@ -24,7 +24,8 @@ class Sequential(Module):
 
     Examples
     --------
-    >>> Sequential(Linear(2, 3), ReLU())
+    >>> from minitorch import nn
+    >>> nn.Sequential(nn.Linear(2, 3), nn.ReLU())
     Sequential(
       (0): Linear(in_features=2, out_features=3, bias=True)
       (1): ReLU()

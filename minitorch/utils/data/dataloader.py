@@ -111,6 +111,7 @@ class DataLoader(Generic[T_co]):
 
     Examples
     --------
+    >>> from minitorch.utils.data import TensorDataset
     >>> data = TensorDataset(minitorch.arange(5.0))
     >>> [batch[0].tolist() for batch in DataLoader(data, batch_size=2)]
     [[0.0, 1.0], [2.0, 3.0], [4.0]]
