@@ -33,7 +33,7 @@ def extensions():
         return []
     found = [
         Extension(
-            name, [name.replace(".", "/") + ".py"], optional=True,
+            name, [name.replace(".", "/") + ".py"],
             extra_compile_args=[] if os.name == "nt" else ["-O2", "-g0"],
         )
         for name in modules()
@@ -54,25 +54,30 @@ def extensions():
 
 
 class ParallelBuild(build_ext):
-    """Compiles the modules side by side: all of them or, where one fails, none."""
+    """Compiles the modules side by side: all of them or, where one fails, none.
+
+    Compiled modules share C structures, so half of them would not fit the other half; and
+    without any the same files run interpreted.
+    """
 
     def finalize_options(self):
         super().finalize_options()
         self.parallel = self.parallel or os.cpu_count()
 
-    def run(self):
-        super().run()
-        names = [self.get_ext_fullpath(e.name) for e in self.extensions]
-        if not all(os.path.exists(n) for n in names):
-            # Compiled modules share C structures; half of them would not fit the other half.
-            for name in names:
-                if os.path.exists(name):
-                    os.remove(name)
+    def build_extensions(self):
+        try:
+            super().build_extensions()
+        except Exception as error:  # no compiler, no headers, a full disk: each is reason to run interpreted
+            print(f"minitorch: the core was not compiled and will run interpreted ({error})")
+            self.remove_all()
+            self.extensions = []
 
-    def copy_extensions_to_source(self):
-        built = [e for e in self.extensions if os.path.exists(os.path.join(self.build_lib, self.get_ext_filename(e.name)))]
-        if len(built) == len(self.extensions):
-            super().copy_extensions_to_source()
+    def remove_all(self):
+        """Remove what was built, now or by an earlier build."""
+        for extension in self.extensions:
+            name = self.get_ext_filename(extension.name)
+            for path in (self.get_ext_fullpath(extension.name), Path(self.build_lib) / name, ROOT / name):
+                Path(path).unlink(missing_ok=True)
 
 
 setup(ext_modules=extensions(), cmdclass={"build_ext": ParallelBuild})
