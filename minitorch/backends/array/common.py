@@ -13,7 +13,7 @@ SMALL = 64
 
 def constant(xp, value, dtype):
     """Return a number as a 0-dim array of `dtype`, kept: ufuncs take a Python number or scalar more slowly."""
-    key = (value, dtype)
+    key = (xp, value, dtype)  # each array library has arrays of its own
     found = _constants.get(key)
     if found is None:
         if len(_constants) > 512:
@@ -24,9 +24,12 @@ def constant(xp, value, dtype):
 
 def ones_vector(xp, count, dtype):
     """Return a vector of at most `SMALL` ones, kept."""
-    row = _ones.get(dtype.char)
+    rows = _ones.get(xp)
+    if rows is None:
+        rows = _ones[xp] = {}
+    row = rows.get(dtype.char)
     if row is None:
-        row = _ones[dtype.char] = [None] * (SMALL + 1)
+        row = rows[dtype.char] = [None] * (SMALL + 1)
     found = row[count]
     if found is None:
         found = row[count] = xp.ones(count, dtype)
