@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import io
 import pickle
 from collections import OrderedDict
 
@@ -261,18 +260,6 @@ def test_deepcopy_and_pickle_give_equal_and_separate_modules():
         assert other.linear.weight.data_ptr() != net.linear.weight.data_ptr()
         x = minitorch.ones(1, 2)
         assert minitorch.equal(other(x), net(x))
-
-
-def test_save_and_load_through_a_file():
-    if not hasattr(minitorch, "save"):
-        pytest.skip("minitorch.save is not there yet")
-    net = Net()
-    file = io.BytesIO()
-    minitorch.save(net.state_dict(), file)
-    file.seek(0)
-    other = Net()
-    other.load_state_dict(minitorch.load(file))
-    assert minitorch.equal(other.linear.weight, net.linear.weight)
 
 
 # ---------------------------------------------------------------- moves and modes
