@@ -371,11 +371,11 @@ class AutogradKernel(Kernel):
     def untracked(self, op, entry):
         """Return the entry below: all that `run` comes to when nothing requires a gradient."""
         below = op.entry_below(entry, _AFTER_AUTOGRAD)
-        return below if below.kernel.leaf else None
+        return below if below.leaf else None
 
     def run_below(self, op, below, args, kwargs, state):
         """Run the kernel below with autograd switched off."""
-        if below.kernel.leaf and not state.trace:
+        if below.leaf and not state.trace:
             return below.kernel.run(op, below, args, kwargs)
         added = _AUTOGRAD_KEYS & ~state.excluded
         state.excluded |= added
@@ -809,7 +809,7 @@ class InplaceBookkeeping(Kernel):
                 "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to "
                 f"get a normal tensor before doing inplace update ({op.basename})."
             )
-        if below.kernel.leaf and not state.trace:
+        if below.leaf and not state.trace:
             below.kernel.run(op, below, args, kwargs)
         else:
             added = _BOTH & ~state.excluded
@@ -871,9 +871,9 @@ class ViewBookkeeping(Kernel):
 
     __slots__ = ()
 
-    def __init__(self):
-        Kernel.__init__(self, None)
-        self.leaf = True
+    def is_leaf(self, op, entry):
+        below = op.entry_below(entry, _AFTER_AD_INPLACE_OR_VIEW)
+        return below.leaf
 
     def run(self, op, entry, args, kwargs):
         below: Entry = entry.below

@@ -14,6 +14,7 @@ cdef class Entry:
     cdef public Kernel kernel
     cdef public Entry below
     cdef public Entry untracked
+    cdef public bint leaf
     cdef public object cached
 
 cdef class Kernel:
@@ -21,9 +22,9 @@ cdef class Kernel:
     cdef public str key_name
     cdef public object origin
     cdef public bint is_fallthrough
-    cdef public bint leaf
     cdef public object owner
     cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
+    cpdef bint is_leaf(self, Operator op, Entry entry) except? 0
     cpdef Entry untracked(self, Operator op, Entry entry)
 
 cdef class PythonKernel(Kernel):

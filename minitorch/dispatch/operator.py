@@ -86,13 +86,14 @@ schema_matching.TENSOR_TYPE = KeyedObject
 class Entry:
     """What one key set means to one operator (Note [Entries])."""
 
-    __slots__ = ("below", "cached", "kernel", "key_set", "lookup_set", "untracked")
+    __slots__ = ("below", "cached", "kernel", "key_set", "leaf", "lookup_set", "untracked")
 
     def __init__(self, lookup_set, key_set, kernel):
         self.lookup_set = lookup_set
         self.key_set = key_set
         self.kernel = kernel
         self.below = None
+        self.leaf = False
         self.untracked = None
         self.cached = None
 
@@ -110,22 +111,23 @@ class Kernel:
         File and line of `fn`, found on demand by `location`.
     is_fallthrough : bool
         The dispatcher skips keys whose kernel says so.
-    leaf : bool
-        It calls no operator, so nobody sees what keys are excluded while it runs.
     """
 
-    __slots__ = ("fn", "is_fallthrough", "key_name", "leaf", "origin", "owner")
+    __slots__ = ("fn", "is_fallthrough", "key_name", "origin", "owner")
 
     def __init__(self, fn=None):
         self.fn: Any = fn
         self.key_name = ""
         self.origin: Any = None
         self.is_fallthrough = False
-        self.leaf = False
         self.owner = None
 
     def run(self, op, entry, args, kwargs):
         raise NotImplementedError(f"{type(self).__name__} has no run method")
+
+    def is_leaf(self, op, entry):
+        """Return whether it surely calls no operator, so that nobody sees what keys are excluded while it runs."""
+        return False
 
     def untracked(self, op, entry):
         """Return the entry that may run in this one's place when no argument is tracked, or None."""
@@ -454,6 +456,7 @@ class Operator:
                 self.prepare()
             masked = self.masked(key_set)
             entry = Entry(key_set, masked, self._kernel_for(masked))
+            entry.leaf = entry.kernel.is_leaf(self, entry)
             entry.untracked = entry.kernel.untracked(self, entry)
             self.cache[key_set] = entry
         self.last = entry
@@ -464,6 +467,7 @@ class Operator:
         entry: Entry = self.raw_cache.get(key_set)
         if entry is None:
             entry = Entry(key_set, key_set, self._kernel_for(self.masked(key_set)))
+            entry.leaf = entry.kernel.is_leaf(self, entry)
             self.raw_cache[key_set] = entry
         return entry
 

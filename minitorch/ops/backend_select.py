@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.core.device import default_device, dispatch_key_name
-from minitorch.dispatch.keys import parse_key
+from minitorch.dispatch.keys import AUTOGRAD_KEYS, parse_key
+from minitorch.dispatch.local_state import ExcludeKeysGuard
 from minitorch.dispatch.operator import OPERATORS, Kernel
 from minitorch.ops.registry import DECLARATIONS
 
@@ -52,11 +53,15 @@ class LikeSelectKernel(Kernel):
         Kernel.__init__(self, None)
         self.below = below
 
+    def is_leaf(self, op, entry):
+        return op.entry_below(entry, self.below).leaf
+
     def run(self, op, entry, args, kwargs):
         device = kwargs.get("device") if kwargs is not None else None
         if device is None:
             return op.run_below(op.entry_below(entry, self.below), args, kwargs)
-        return op.redispatch_boxed(bits_of(device), args, kwargs)
+        with ExcludeKeysGuard(AUTOGRAD_KEYS):  # the kernel of the other device may be no leaf
+            return op.redispatch_boxed(bits_of(device), args, kwargs)
 
 
 class ToCopySelectKernel(LikeSelectKernel):
