@@ -210,3 +210,41 @@ def test_moves():
         for dim in (0, 1):
             agree("cat", lambda tensors=tensors, dim=dim: (tensors, dim))
             agree("stack", lambda tensors=tensors, dim=dim: (tensors, dim))
+
+
+def test_casts():
+    for x in [*operands(), *(t.to(mt.int64) for t in (f32(3, 4), f32(), f32(0))), f32(3) > 0, f32(4, 6).double().t()]:
+        for dtype in (mt.float64, mt.float32, mt.int64, mt.bool, mt.float16):
+            if not (dtype is mt.int64 and x.isnan().any()):
+                agree_keywords("_to_copy", lambda x=x: (x,), dtype=dtype)
+        agree_keywords("_to_copy", lambda x=x: (x,))
+    agree_keywords("_to_copy", lambda: (mt.tensor([1e300, -1e300], dtype=mt.float64),), dtype=mt.float32)
+
+
+def agree_keywords(name, make_args, **kwargs):
+    got, expected = both(name, make_args, **kwargs)
+    assert got.dtype is expected.dtype
+    assert got.shape == expected.shape
+    assert 0 in got.shape or got.stride() == expected.stride()
+    np.testing.assert_array_equal(got.numpy(), expected.numpy())
+
+
+def test_factories():
+    for name in ("zeros", "ones"):
+        for sizes in ([], [0], [2, 3], [3, 0, 2], [100, 100]):
+            agree(name, lambda sizes=sizes: (sizes,))
+    for name in ("zeros_like", "ones_like"):
+        for x in operands():
+            agree(name, lambda x=x: (x,))
+    assert mt.empty(2, 3).shape == (2, 3)
+    assert mt.empty_like(f32(2, 3)).dtype is mt.float32
+    for sizes in ([-1], [2, -3]):
+        for make in (mt.zeros, mt.ones, mt.empty):
+            with pytest.raises(RuntimeError, match="negative"):
+                make(sizes)
+    try:
+        mt.set_default_dtype(mt.float64)
+        assert mt.zeros(2).dtype is mt.ones(2).dtype is mt.empty(2).dtype is mt.float64
+    finally:
+        mt.set_default_dtype(mt.float32)
+    assert mt.zeros(0, 1 << 40).shape == (0, 1 << 40)

@@ -9,8 +9,9 @@ Note [Loops for small operands]
     Then the array kernel runs as if there were no loop.  Measured in
     `docs/decisions/0003-loops-for-small-operands.md`.
 
-    ``MINITORCH_LOOPS=0`` in the environment leaves them out.  The modules here take elements by pointer (`arrays.pxd`); they are not imported where the
-    core runs interpreted.
+    ``MINITORCH_LOOPS=0`` in the environment leaves them out.  The modules here take
+    elements by pointer (`arrays.pxd`), so they are not imported where the core runs
+    interpreted.
 """
 
 from __future__ import annotations

@@ -21,6 +21,10 @@ cdef extern from *:
     static CYTHON_INLINE float* loops_float(PyObject* array, Py_ssize_t limit) {
         return (float*)loops_elements(array, NPY_FLOAT, limit);
     }
+    static CYTHON_INLINE double* loops_double(PyObject* array, Py_ssize_t limit) {
+        return (double*)loops_elements(array, NPY_DOUBLE, limit);
+    }
+    static CYTHON_INLINE double* loops_double_of(PyObject* array) { return (double*)PyArray_DATA((PyArrayObject*)array); }
     static CYTHON_INLINE npy_bool* loops_bool(PyObject* array, Py_ssize_t limit) {
         return (npy_bool*)loops_elements(array, NPY_BOOL, limit);
     }
@@ -52,6 +56,7 @@ cdef extern from *:
         return PyArray_SimpleNew(PyArray_NDIM((PyArrayObject*)a), PyArray_DIMS((PyArrayObject*)a), type);
     }
     static CYTHON_INLINE PyObject* loops_new_float(PyObject* a) { return loops_new_like(a, NPY_FLOAT); }
+    static CYTHON_INLINE PyObject* loops_new_double(PyObject* a) { return loops_new_like(a, NPY_DOUBLE); }
     static CYTHON_INLINE PyObject* loops_new_bool(PyObject* a) { return loops_new_like(a, NPY_BOOL); }
     static CYTHON_INLINE PyObject* loops_new_reduced(PyObject* a, int keep, int type) {
         npy_intp dims[NPY_MAXDIMS];
@@ -84,10 +89,29 @@ cdef extern from *:
         dims[0] = count;
         return PyArray_SimpleNew(stacks ? n + 1 : n, dims, NPY_FLOAT);
     }
+    /* An array of the sizes in a list; None if they are no such sizes, or too many elements. */
+    static CYTHON_INLINE PyObject* loops_new_sized(PyObject* sizes, Py_ssize_t limit) {
+        npy_intp dims[NPY_MAXDIMS];
+        Py_ssize_t n = PyList_GET_SIZE(sizes), d, total = 1;
+        if (n > NPY_MAXDIMS) Py_RETURN_NONE;
+        for (d = 0; d < n; ++d) {
+            int overflow = 0;
+            long long size;
+            if (!PyLong_CheckExact(PyList_GET_ITEM(sizes, d))) Py_RETURN_NONE;
+            size = PyLong_AsLongLongAndOverflow(PyList_GET_ITEM(sizes, d), &overflow);
+            if (overflow || size < 0 || size > limit) Py_RETURN_NONE;
+            dims[d] = (npy_intp)size;
+            total *= size;
+            if (total > limit) Py_RETURN_NONE;
+        }
+        return PyArray_SimpleNew((int)n, dims, NPY_FLOAT);
+    }
     #endif
     """
     int loops_import() except -1
     float* loops_float(object array, Py_ssize_t limit)
+    double* loops_double(object array, Py_ssize_t limit)
+    double* loops_double_of(object array)
     unsigned char* loops_bool(object array, Py_ssize_t limit)
     long long* loops_int64(object array, Py_ssize_t limit)
     float* loops_float_of(object array)
@@ -100,6 +124,8 @@ cdef extern from *:
     bint loops_same_shape(object a, object b)
     bint loops_is_tail(object a, object b)
     object loops_new_float(object like)
+    object loops_new_double(object like)
+    object loops_new_sized(object sizes, Py_ssize_t limit)
     object loops_new_bool(object like)
     object loops_new_reduced_float(object like, bint keep)
     object loops_new_reduced_int64(object like, bint keep)

@@ -17,3 +17,17 @@ cdef class JoinLoop(Loop):
     cdef bint stacks
     @cython.locals(first=TensorBase, second=TensorBase, tensors=list, p=cython.p_float, r=cython.p_float, n=cython.Py_ssize_t, count=cython.Py_ssize_t, size=cython.Py_ssize_t, i=cython.Py_ssize_t, j=cython.Py_ssize_t)
     cpdef object run(self, tuple args, dict kwargs)
+
+cdef class FactoryLoop(Loop):
+    cdef float value
+    cdef bint filled
+    @cython.locals(r=cython.p_float, i=cython.Py_ssize_t)
+    cpdef object run(self, tuple args, dict kwargs)
+
+cdef class LikeLoop(FactoryLoop):
+    @cython.locals(first=TensorBase, r=cython.p_float, i=cython.Py_ssize_t)
+    cpdef object run(self, tuple args, dict kwargs)
+
+cdef class CastLoop(Loop):
+    @cython.locals(first=TensorBase, p=cython.p_float, d=cython.p_double, q=cython.p_longlong, c=cython.p_uchar, r=cython.p_float, s=cython.p_double, i=cython.Py_ssize_t, n=cython.Py_ssize_t)
+    cpdef object run(self, tuple args, dict kwargs)

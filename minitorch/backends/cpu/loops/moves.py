@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from minitorch.backends.array.binding import Loop
-from minitorch.tensor.base import TensorBase
+from minitorch.core.dtype import float32, float64, get_default_dtype
 
 loops_import()
 
@@ -31,7 +31,7 @@ class GatherLoop(Loop):
             return None
         result = loops_new_float(second.handle)
         r = loops_float_of(result)
-        for i in range(rows):
+        for _ in range(rows):
             for j in range(m):
                 at = q[j]
                 if at < 0 or at >= n:
@@ -113,4 +113,88 @@ class JoinLoop(Loop):
         return result
 
 
-LOOPS = {"gather": GatherLoop(), "embedding": EmbeddingLoop(), "cat": JoinLoop(False), "stack": JoinLoop(True)}
+class FactoryLoop(Loop):
+    """``zeros(sizes)``, ``ones(sizes)`` or ``empty(sizes)`` of the default dtype."""
+
+    def __init__(self, value, filled=True):
+        self.value = value
+        self.filled = filled
+
+    def run(self, args, kwargs):
+        if kwargs or len(args) != 1 or type(args[0]) is not list or get_default_dtype() is not float32:
+            return None
+        result = loops_new_sized(args[0], _MOVED)
+        if result is not None and self.filled:
+            r = loops_float_of(result)
+            for i in range(loops_size(result)):
+                r[i] = self.value
+        return result
+
+
+class LikeLoop(FactoryLoop):
+    """``zeros_like(x)``, ``ones_like(x)`` or ``empty_like(x)``."""
+
+    def run(self, args, kwargs):
+        if kwargs or len(args) != 1:
+            return None
+        first = args[0]
+        if not loops_float(first.handle, _MOVED):
+            return None
+        result = loops_new_float(first.handle)
+        if self.filled:
+            r = loops_float_of(result)
+            for i in range(loops_size(result)):
+                r[i] = self.value
+        return result
+
+
+class CastLoop(Loop):
+    """``_to_copy(x, dtype=...)`` between float32 and float64, and from int64 and bool to float32."""
+
+    def run(self, args, kwargs):
+        if kwargs is None or len(kwargs) != 1 or len(args) != 1:
+            return None
+        dtype = kwargs.get("dtype")
+        first = args[0]
+        n = loops_size(first.handle)
+        if dtype is float64:
+            p = loops_float(first.handle, _MOVED)
+            if not p:
+                return None
+            result = loops_new_double(first.handle)
+            s = loops_double_of(result)
+            for i in range(n):
+                s[i] = p[i]
+            return result
+        if dtype is not float32:
+            return None
+        result = None
+        d = loops_double(first.handle, _MOVED)
+        if d:
+            result = loops_new_float(first.handle)
+            r = loops_float_of(result)
+            for i in range(n):
+                r[i] = d[i]
+            return result
+        q = loops_int64(first.handle, _MOVED)
+        if q:
+            result = loops_new_float(first.handle)
+            r = loops_float_of(result)
+            for i in range(n):
+                r[i] = q[i]
+            return result
+        c = loops_bool(first.handle, _MOVED)
+        if c:
+            result = loops_new_float(first.handle)
+            r = loops_float_of(result)
+            for i in range(n):
+                r[i] = c[i]
+        return result
+
+
+LOOPS = {
+    "gather": GatherLoop(), "embedding": EmbeddingLoop(), "cat": JoinLoop(False), "stack": JoinLoop(True),
+    "zeros": FactoryLoop(0.0), "ones": FactoryLoop(1.0), "empty.memory_format": FactoryLoop(0.0, False),
+    "zeros_like": LikeLoop(0.0), "ones_like": LikeLoop(1.0), "empty_like": LikeLoop(0.0, False),
+    "_to_copy": CastLoop(),
+}

@@ -8,7 +8,6 @@ A row runs along the last dimension.  Sums are taken in float64 and rounded once
 from __future__ import annotations
 
 from minitorch.backends.array.binding import Loop
-from minitorch.tensor.base import TensorBase
 
 loops_import()
 
@@ -361,7 +360,7 @@ class ProductLoop(Loop):
                 return None
         result = loops_new_matrix(rows, columns)
         r = loops_float_of(result)
-        for i in range(rows):
+        for _ in range(rows):
             for j in range(columns):
                 total = 0.0
                 if self.transposed:
