@@ -248,3 +248,22 @@ def test_factories():
     finally:
         mt.set_default_dtype(mt.float32)
     assert mt.zeros(0, 1 << 40).shape == (0, 1 << 40)
+
+
+def test_handles_of_other_devices_are_left_alone():
+    """``.to("cpu")`` runs the CPU's kernel on a tensor of another device."""
+
+    class Foreign:
+        shape, dtype, ndim, size = (2,), np.dtype(np.float32), 1, 2
+
+    tensor = f32(2)
+    tensor.handle = Foreign()
+    for name in names_of("CastLoop", "moves"):
+        assert OPERATORS["aten::" + name].active("CPU").loop.run((tensor,), {"dtype": mt.float64}) is None
+        assert OPERATORS["aten::" + name].active("CPU").loop.run((tensor,), {"dtype": mt.float32}) is None
+    for kind, module in (("UnaryLoop", "pointwise"), ("LikeLoop", "moves"), ("SumLoop", "rows")):
+        for name in names_of(kind, module):
+            assert OPERATORS["aten::" + name].active("CPU").loop.run((tensor,), None) is None
+    for name in names_of("BinaryLoop"):
+        assert OPERATORS["aten::" + name].active("CPU").loop.run((f32(2), tensor), None) is None
+        assert OPERATORS["aten::" + name].active("CPU").loop.run((tensor, f32(2)), None) is None

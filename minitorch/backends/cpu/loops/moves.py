@@ -1,3 +1,4 @@
+# cython: nonecheck=True
 """Loops that move elements of small arrays (Note [Loops for small operands] in `loops`); types in `moves.pxd`."""
 # ruff: noqa: F821 (elements are declared in the .pxd files)
 
@@ -156,11 +157,11 @@ class CastLoop(Loop):
             return None
         dtype = kwargs.get("dtype")
         first = args[0]
-        n = loops_size(first.handle)
         if dtype is float64:
             p = loops_float(first.handle, _MOVED)
             if not p:
                 return None
+            n = loops_size(first.handle)
             result = loops_new_double(first.handle)
             s = loops_double_of(result)
             for i in range(n):
@@ -171,6 +172,7 @@ class CastLoop(Loop):
         result = None
         d = loops_double(first.handle, _MOVED)
         if d:
+            n = loops_size(first.handle)
             result = loops_new_float(first.handle)
             r = loops_float_of(result)
             for i in range(n):
@@ -178,6 +180,7 @@ class CastLoop(Loop):
             return result
         q = loops_int64(first.handle, _MOVED)
         if q:
+            n = loops_size(first.handle)
             result = loops_new_float(first.handle)
             r = loops_float_of(result)
             for i in range(n):
@@ -185,6 +188,7 @@ class CastLoop(Loop):
             return result
         c = loops_bool(first.handle, _MOVED)
         if c:
+            n = loops_size(first.handle)
             result = loops_new_float(first.handle)
             r = loops_float_of(result)
             for i in range(n):

@@ -1,4 +1,4 @@
-# cython: cdivision=True
+# cython: cdivision=True, nonecheck=True
 """Elementwise loops (Note [Loops for small operands] in `loops`); types in `pointwise.pxd`."""
 # ruff: noqa: F821 (elements and mathematical functions are declared in the .pxd files)
 

@@ -1,4 +1,4 @@
-# cython: cdivision=True
+# cython: cdivision=True, nonecheck=True
 """Loops over the rows of small arrays (Note [Loops for small operands] in `loops`); types in `rows.pxd`.
 
 A row runs along the last dimension.  Sums are taken in float64 and rounded once.
