@@ -23,6 +23,15 @@ def modules():
     raise LookupError("minitorch/compiled.py has no MODULES")
 
 
+def compile_args(name):
+    """Return the compiler's options: loops over elements are to be vectorized, the rest only quick to build."""
+    if os.name == "nt":
+        return []
+    if ".loops." in name:
+        return ["-O3", "-g0", "-fno-math-errno", "-fno-trapping-math"]
+    return ["-O2", "-g0"]
+
+
 def extensions():
     """Return the extensions, none where Cython is missing."""
     if os.environ.get("MINITORCH_NO_COMPILE", "0") not in ("", "0"):
@@ -36,7 +45,7 @@ def extensions():
         Extension(
             name, [name.replace(".", "/") + ".py"],
             include_dirs=[numpy.get_include()],
-            extra_compile_args=[] if os.name == "nt" else ["-O2", "-g0"],
+            extra_compile_args=compile_args(name),
         )
         for name in modules()
     ]

@@ -135,7 +135,6 @@ cdef extern from *:
     object loops_new_matrix(Py_ssize_t rows, Py_ssize_t columns)
 
 cdef extern from "math.h":
-    float expf(float)
     float logf(float)
     float tanhf(float)
     float sqrtf(float)
@@ -143,8 +142,6 @@ cdef extern from "math.h":
     float cosf(float)
     float erff(float)
     float fabsf(float)
-    double exp(double)
-    double log(double)
     double sqrt(double)
     float NAN
     float INFINITY

@@ -1,9 +1,10 @@
 cimport cython
 from minitorch.backends.array.binding cimport Loop
 from minitorch.backends.cpu.loops.arrays cimport *
+from minitorch.backends.cpu.loops.exponential cimport *
 from minitorch.tensor.base cimport TensorBase
 
-cdef Py_ssize_t _ARITHMETIC, _FUNCTIONS, _EXACT
+cdef Py_ssize_t _ARITHMETIC, _FUNCTIONS, _EXACT, _ALL
 cdef int NEG, EXP, LOG, TANH, SIGMOID, RELU, SQRT, ABS, SQUARE, RECIPROCAL, RSQRT, SIN, COS, SILU, GELU, COPY
 cdef int ADD, SUB, MUL, DIV, MAXIMUM, MINIMUM, SIGMOID_BACKWARD, TANH_BACKWARD
 cdef int EQ, NE, LT, LE, GT, GE
@@ -27,7 +28,7 @@ cdef bint is_number(object value)
 
 cdef class UnaryLoop(Loop):
     cdef int code
-    cdef Py_ssize_t limit
+    cdef public Py_ssize_t limit
     @cython.locals(tensor=TensorBase, source=cython.p_float, target=cython.p_float)
     cpdef object run(self, tuple args, dict kwargs)
 

@@ -12,6 +12,8 @@ loops_import()
 # NumPy's vector loops overtake these beyond so many elements: of arithmetic, of functions.
 _ARITHMETIC = 2048
 _FUNCTIONS = 64
+# The loops through exp are vectorized themselves.
+_ALL = 1 << 62
 # Integers up to here are float32 numbers.
 _EXACT = 1 << 24
 
@@ -28,8 +30,7 @@ def unary(code, x, out, n):
         for i in range(n):
             out[i] = -x[i]
     elif code == EXP:
-        for i in range(n):
-            out[i] = expf(x[i])
+        loops_exp_row(x, 0.0, out, n)
     elif code == LOG:
         for i in range(n):
             out[i] = logf(x[i])
@@ -37,8 +38,7 @@ def unary(code, x, out, n):
         for i in range(n):
             out[i] = tanhf(x[i])
     elif code == SIGMOID:
-        for i in range(n):
-            out[i] = 1.0 / (1.0 + expf(-x[i]))
+        loops_sigmoid_row(x, out, n)
     elif code == RELU:
         for i in range(n):
             out[i] = 0.0 if x[i] <= 0 else x[i]  # NaN stays
@@ -64,8 +64,7 @@ def unary(code, x, out, n):
         for i in range(n):
             out[i] = cosf(x[i])
     elif code == SILU:
-        for i in range(n):
-            out[i] = x[i] / (1.0 + expf(-x[i]))
+        loops_silu_row(x, out, n)
     elif code == GELU:
         for i in range(n):
             out[i] = 0.5 * x[i] * (1.0 + erff(x[i] * 0.70710678118654752440))
@@ -383,11 +382,11 @@ class MaskedFillLoop(Loop):
 
 
 LOOPS = {
-    "neg": UnaryLoop(NEG, _ARITHMETIC), "exp": UnaryLoop(EXP), "log": UnaryLoop(LOG), "tanh": UnaryLoop(TANH),
-    "sigmoid": UnaryLoop(SIGMOID), "relu": UnaryLoop(RELU, _ARITHMETIC), "sqrt": UnaryLoop(SQRT, _ARITHMETIC),
+    "neg": UnaryLoop(NEG, _ARITHMETIC), "exp": UnaryLoop(EXP, _ALL), "log": UnaryLoop(LOG), "tanh": UnaryLoop(TANH),
+    "sigmoid": UnaryLoop(SIGMOID, _ALL), "relu": UnaryLoop(RELU, _ARITHMETIC), "sqrt": UnaryLoop(SQRT, _ARITHMETIC),
     "abs": UnaryLoop(ABS, _ARITHMETIC), "square": UnaryLoop(SQUARE, _ARITHMETIC),
     "reciprocal": UnaryLoop(RECIPROCAL, _ARITHMETIC), "rsqrt": UnaryLoop(RSQRT, _ARITHMETIC),
-    "sin": UnaryLoop(SIN), "cos": UnaryLoop(COS), "silu": UnaryLoop(SILU), "gelu": UnaryLoop(GELU, 256),
+    "sin": UnaryLoop(SIN), "cos": UnaryLoop(COS), "silu": UnaryLoop(SILU, _ALL), "gelu": UnaryLoop(GELU, 256),
     "clone": UnaryLoop(COPY, _ARITHMETIC),
     "neg_": UnaryInplaceLoop(NEG, _ARITHMETIC), "exp_": UnaryInplaceLoop(EXP), "tanh_": UnaryInplaceLoop(TANH),
     "sqrt_": UnaryInplaceLoop(SQRT, _ARITHMETIC),

@@ -1,9 +1,10 @@
 cimport cython
 from minitorch.backends.array.binding cimport Loop
 from minitorch.backends.cpu.loops.arrays cimport *
+from minitorch.backends.cpu.loops.exponential cimport *
 from minitorch.tensor.base cimport TensorBase
 
-cdef Py_ssize_t _ROWS, _PRODUCT
+cdef Py_ssize_t _ROWS, _PRODUCT, _ALL
 
 cdef bint is_last(object dim, object array)
 
@@ -30,12 +31,14 @@ cdef class CumsumLoop(Loop):
 
 cdef class SoftmaxLoop(Loop):
     cdef bint logarithm
-    @cython.locals(first=TensorBase, p=cython.p_float, r=cython.p_float, n=cython.Py_ssize_t, size=cython.Py_ssize_t, i=cython.Py_ssize_t, j=cython.Py_ssize_t, total=cython.double, most=cython.float, shift=cython.double)
+    cdef public Py_ssize_t limit
+    @cython.locals(first=TensorBase, p=cython.p_float, r=cython.p_float, n=cython.Py_ssize_t, size=cython.Py_ssize_t, i=cython.Py_ssize_t)
     cpdef object run(self, tuple args, dict kwargs)
 
 cdef class SoftmaxBackwardLoop(Loop):
     cdef bint logarithm
-    @cython.locals(first=TensorBase, second=TensorBase, p=cython.p_float, q=cython.p_float, r=cython.p_float, n=cython.Py_ssize_t, size=cython.Py_ssize_t, i=cython.Py_ssize_t, j=cython.Py_ssize_t, total=cython.double)
+    cdef public Py_ssize_t limit
+    @cython.locals(first=TensorBase, second=TensorBase, p=cython.p_float, q=cython.p_float, r=cython.p_float, n=cython.Py_ssize_t, size=cython.Py_ssize_t, i=cython.Py_ssize_t)
     cpdef object run(self, tuple args, dict kwargs)
 
 cdef class LayerNormLoop(Loop):

@@ -14,6 +14,8 @@ loops_import()
 # NumPy's vector loops and BLAS overtake these beyond so many elements, or multiplications.
 _ROWS = 512
 _PRODUCT = 512
+# The loops through exp are vectorized themselves.
+_ALL = 1 << 62
 
 
 def is_last(dim, array):
@@ -139,14 +141,15 @@ class CumsumLoop(Loop):
 class SoftmaxLoop(Loop):
     """``_softmax`` or ``_log_softmax`` along the last dimension."""
 
-    def __init__(self, logarithm):
+    def __init__(self, logarithm, limit=_ALL):
         self.logarithm = logarithm
+        self.limit = limit
 
     def run(self, args, kwargs):
         if kwargs or len(args) != 3 or args[2]:
             return None
         first = args[0]
-        p = loops_float(first.handle, _ROWS)
+        p = loops_float(first.handle, self.limit)
         if not p or not is_last(args[1], first.handle):
             return None
         n = loops_dim(first.handle, loops_ndim(first.handle) - 1)
@@ -155,21 +158,10 @@ class SoftmaxLoop(Loop):
         r = loops_float_of(result)
         i = 0
         while i < size:
-            most = p[i]
-            for j in range(1, n):
-                if p[i + j] > most:
-                    most = p[i + j]
-            total = 0.0
-            for j in range(n):
-                r[i + j] = expf(p[i + j] - most)
-                total += r[i + j]
             if self.logarithm:
-                shift = log(total)
-                for j in range(n):
-                    r[i + j] = (p[i + j] - most) - shift
+                loops_log_softmax_row(p + i, r + i, n)
             else:
-                for j in range(n):
-                    r[i + j] = r[i + j] / total
+                loops_softmax_row(p + i, r + i, n)
             i += n
         return result
 
@@ -177,15 +169,16 @@ class SoftmaxLoop(Loop):
 class SoftmaxBackwardLoop(Loop):
     """``_softmax_backward_data`` or ``_log_softmax_backward_data`` along the last dimension."""
 
-    def __init__(self, logarithm):
+    def __init__(self, logarithm, limit=_ALL):
         self.logarithm = logarithm
+        self.limit = limit
 
     def run(self, args, kwargs):
         if kwargs or len(args) != 4:
             return None
         first, second = args[0], args[1]
-        p = loops_float(first.handle, _ROWS)
-        q = loops_float(second.handle, _ROWS)
+        p = loops_float(first.handle, self.limit)
+        q = loops_float(second.handle, self.limit)
         if not p or not q or not is_last(args[2], second.handle) or args[3].np is not second.handle.dtype:
             return None
         if not loops_same_shape(first.handle, second.handle):
@@ -196,17 +189,10 @@ class SoftmaxBackwardLoop(Loop):
         r = loops_float_of(result)
         i = 0
         while i < size:
-            total = 0.0
             if self.logarithm:
-                for j in range(n):
-                    total += p[i + j]
-                for j in range(n):
-                    r[i + j] = p[i + j] - expf(q[i + j]) * total
+                loops_log_softmax_backward_row(p + i, q + i, r + i, n)
             else:
-                for j in range(n):
-                    total += p[i + j] * q[i + j]
-                for j in range(n):
-                    r[i + j] = (p[i + j] - total) * q[i + j]
+                loops_softmax_backward_row(p + i, q + i, r + i, n)
             i += n
         return result
 
