@@ -33,8 +33,12 @@ def add_autocast_rule(lib: Library, op: OpOverload, device_type: str, cast_input
 
     def cast(value: Any) -> Any:
         if isinstance(value, Tensor):
-            eligible = value.dtype.is_floating_point and value.dtype is not float64
-            return F.to(value, cast_inputs) if eligible and value.device.type == kind else value
+            is_eligible = (
+                value.dtype.is_floating_point
+                and value.dtype not in (float64, cast_inputs)
+                and value.device.type == kind
+            )
+            return F._to_copy(value, dtype=cast_inputs) if is_eligible else value
         if isinstance(value, (list, tuple)):
             return type(value)(cast(item) for item in value)
         return value
