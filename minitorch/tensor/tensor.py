@@ -317,7 +317,11 @@ class Tensor(TensorBase):
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
                 "memory first."
             )
-        return self.handle
+        handle = self.handle
+        if not handle.flags.writeable:  # of a view that overlaps itself (binding, Note [Memory that overlaps itself])
+            writable = memory.memory_of(self).writable(self.storage_of().root, handle)
+            return handle if writable is None else writable
+        return handle
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()

@@ -13,6 +13,7 @@ from minitorch.dispatch.local_state import LocalState, current
 from minitorch.dispatch.operator import Kernel
 from minitorch.ops.shapes.registry import SHAPES
 from minitorch.tensor.base import TensorBase, new_tensor
+from minitorch.tensor.memory import WRITES_ONE_VALUE, memory_of, overlaps_itself, refuse_overlap
 
 _NORMAL_KEYS = AD_INPLACE_OR_VIEW | AUTOGRAD_KEYS
 _AD_INPLACE_OR_VIEW = AD_INPLACE_OR_VIEW  # a C integer when compiled
@@ -187,6 +188,12 @@ class InplacePointwiseKernel(PointwiseKernel):
     __slots__ = ()
 
     def run(self, op, entry, args, kwargs):
+        try:
+            return self.write(op, args, kwargs)
+        except ValueError as error:
+            return write_protected(self, op, args, kwargs, error)
+
+    def write(self, op, args, kwargs):
         a = args[0]
         if isinstance(a, TensorBase):
             first: TensorBase = a
@@ -215,6 +222,33 @@ class InplacePointwiseKernel(PointwiseKernel):
             result = self.run_plain(op, args, kwargs)
             write_back(self.xp, op, x, result)
         return a
+
+
+def write_protected(kernel, op, args, kwargs, error):
+    """Run an in-place kernel again that NumPy refused to let write, or raise.
+
+    Note [Memory that overlaps itself]
+        An expanded tensor has several elements in one place, and PyTorch refuses to change it in
+        place.  To look for stride 0 at each in-place call would cost those that have none; so such
+        arrays are made read-only when they are made (`protect_overlap`), and NumPy refuses for
+        nothing.  What is refused too, since views of a read-only array are read-only, is let
+        through here: views that do not overlap, and operators that may write to memory that does.
+    """
+    target = args[0]
+    handle = target.handle
+    if handle.flags.writeable:
+        raise error
+    if op.basename not in WRITES_ONE_VALUE:
+        refuse_overlap(op.basename, handle)
+    writable = memory_of(target).writable(target.storage_of().root, handle)
+    if writable is None:
+        raise error
+    target.handle = writable
+    try:
+        return kernel.run(op, None, args, kwargs)
+    finally:
+        if overlaps_itself(handle):
+            target.handle = handle
 
 
 def write_back(xp, op, target, result):
@@ -259,7 +293,10 @@ class WritingKernel(ArrayKernel):
     __slots__ = ()
 
     def run(self, op, entry, args, kwargs):
-        self.run_plain(op, args, kwargs)
+        try:
+            self.run_plain(op, args, kwargs)
+        except ValueError as error:
+            return write_protected(self, op, args, kwargs, error)
         return args[0]
 
 

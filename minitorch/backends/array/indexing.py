@@ -381,6 +381,8 @@ def index_add_kernel(xp, self, dim, index, source, *, alpha=1):
 
 @array_kernel("index_add_")
 def index_add_inplace_kernel(xp, self, dim, index, source, *, alpha=1):
+    if not getattr(self.flags, "writeable", True):  # add.at would not look
+        raise ValueError("the array is read-only")
     _index_add_into(xp, self, dim, index, source, alpha)
 
 
