@@ -8,6 +8,7 @@ that the user reads which argument was wrong and not what NumPy made of it.
 
 from __future__ import annotations
 
+from minitorch.backends.array.common import is_writeable
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS
 from minitorch.dispatch.local_state import LocalState, current
 from minitorch.dispatch.operator import Kernel
@@ -188,12 +189,6 @@ class InplacePointwiseKernel(PointwiseKernel):
     __slots__ = ()
 
     def run(self, op, entry, args, kwargs):
-        try:
-            return self.write(op, args, kwargs)
-        except ValueError as error:
-            return write_protected(self, op, args, kwargs, error)
-
-    def write(self, op, args, kwargs):
         a = args[0]
         if isinstance(a, TensorBase):
             first: TensorBase = a
@@ -203,7 +198,10 @@ class InplacePointwiseKernel(PointwiseKernel):
                 dtype = x.dtype
                 if dtype in self.fast:
                     if count == 1:
-                        self.ufunc(x, x)
+                        try:
+                            self.ufunc(x, x)
+                        except ValueError as error:
+                            return write_protected(self, op, args, kwargs, error)
                         return a
                     if count == 2:
                         b = args[1]
@@ -214,13 +212,19 @@ class InplacePointwiseKernel(PointwiseKernel):
                                 try:
                                     self.ufunc(x, y, x)
                                 except Exception as error:
-                                    explain(op, args, kwargs, error)
+                                    return write_protected(self, op, args, kwargs, error)
                                 return a
                         elif dtype.kind == "f" and (type(b) is float or type(b) is int):
-                            self.ufunc(x, b, x)
+                            try:
+                                self.ufunc(x, b, x)
+                            except ValueError as error:
+                                return write_protected(self, op, args, kwargs, error)
                             return a
             result = self.run_plain(op, args, kwargs)
-            write_back(self.xp, op, x, result)
+            try:
+                write_back(self.xp, op, x, result)
+            except ValueError as error:
+                return write_protected(self, op, args, kwargs, error)
         return a
 
 
@@ -236,13 +240,13 @@ def write_protected(kernel, op, args, kwargs, error):
     """
     target = args[0]
     handle = target.handle
-    if handle.flags.writeable:
-        raise error
+    if is_writeable(handle):
+        explain(op, args, kwargs, error)
     if op.basename not in WRITES_ONE_VALUE:
         refuse_overlap(op.basename, handle)
     writable = memory_of(target).writable(target.storage_of().root, handle)
     if writable is None:
-        raise error
+        raise error  # the array of somebody else, who does not want it changed
     target.handle = writable
     try:
         return kernel.run(op, None, args, kwargs)
@@ -296,6 +300,8 @@ class WritingKernel(ArrayKernel):
         try:
             self.run_plain(op, args, kwargs)
         except ValueError as error:
+            if is_writeable(args[0].handle):
+                raise
             return write_protected(self, op, args, kwargs, error)
         return args[0]
 

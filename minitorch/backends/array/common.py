@@ -99,3 +99,8 @@ def protect_overlap(array):
                 flags.writeable = False
                 break
     return array
+
+
+def is_writeable(array):
+    """Return whether an array may be written: all may, but NumPy's that say no."""
+    return getattr(array.flags, "writeable", True)
