@@ -10,6 +10,7 @@ from minitorch.autograd.engine import Task
 from minitorch.autograd.graph import GradientEdge, edge_of
 from minitorch.autograd.node import Node, gradient_target, requires_grad
 from minitorch.dispatch.local_state import current
+from minitorch.dispatch.transforms import interpreter_stack, set_interpreter_stack
 from minitorch.ops.overriding import handle_operator_call
 from minitorch.tensor.base import TensorBase, is_plain, modes_active
 from minitorch.tensor.operators import F
@@ -103,13 +104,14 @@ def _run(task: Task, roots: list, numbers: list, starts: list) -> list:
 
 
 def _run_in_new_thread(task: Task, roots: list, numbers: list, starts: list) -> list:
-    outer = current()
+    outer, transforms = current(), interpreter_stack()
     outcome: list = []
 
     def work() -> None:
         state = current()
         for name in _STATE_OF_THREAD:
             setattr(state, name, getattr(outer, name))
+        set_interpreter_stack(transforms)
         try:
             outcome.append((_run(task, roots, numbers, starts), None))
         except BaseException as error:

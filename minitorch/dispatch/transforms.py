@@ -131,6 +131,11 @@ def interpreter_stack() -> tuple[Interpreter, ...]:
     return current().extra.get(_STACK, ())
 
 
+def set_interpreter_stack(stack: tuple[Interpreter, ...]) -> None:
+    """Make `stack` the transforms of this thread: for one that works in place of another."""
+    current().extra[_STACK] = stack
+
+
 def current_interpreter() -> Interpreter:
     """Return the innermost transform.
 
