@@ -37,7 +37,7 @@ def mode_stack() -> tuple[Any, ...]:
 def set_mode_stack(modes: tuple[Any, ...]) -> None:
     """Make `modes` the active ones of this thread."""
     state = current()
-    state.dispatch_modes = modes or None
+    state.dispatch_modes = modes or None  # type: ignore[assignment]
     state.included = state.included | PYTHON_KEYS if modes else state.included & ~PYTHON_KEYS
 
 

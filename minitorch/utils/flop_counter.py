@@ -85,8 +85,15 @@ def _convolution_flops(wide: Any, weight: Any) -> int:
 
 @register_flop_formula([ops.aten.convolution, ops.aten._convolution])
 def convolution_flops(
-    input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool,
-    *rest: Any, out: Any,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    *rest: Any,
+    out: Any,
 ) -> int:
     """Return the count of a convolution."""
     return _convolution_flops(input.shape if transposed else out.shape, weight.shape)
@@ -94,8 +101,19 @@ def convolution_flops(
 
 @register_flop_formula(ops.aten.convolution_backward)
 def convolution_backward_flops(
-    grad_output: Any, input: Any, weight: Any, bias_sizes: Any, stride: Any, padding: Any, dilation: Any,
-    transposed: bool, output_padding: Any, groups: int, output_mask: Sequence[bool], *, out: Any,
+    grad_output: Any,
+    input: Any,
+    weight: Any,
+    bias_sizes: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    output_mask: Sequence[bool],
+    *,
+    out: Any,
 ) -> int:
     """Return the count of the gradients asked for: each takes the products of the convolution once more."""
     once = _convolution_flops(input.shape if transposed else grad_output.shape, weight.shape)

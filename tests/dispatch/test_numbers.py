@@ -9,7 +9,15 @@ from minitorch.dispatch.key_set import DispatchKeySet
 from minitorch.dispatch.namespace import ops
 
 _ALLOWED = (
-    "add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide",
+    "add",
+    "sub",
+    "subtract",
+    "mul",
+    "multiply",
+    "div",
+    "divide",
+    "true_divide",
+    "floor_divide",
 )
 
 

@@ -22,9 +22,18 @@ def _numbered(letter: str, count: int) -> set[str]:
 # What the specification numbers in its sections 1 to 5 and 8, its tables of probes, and the rules of section 6 that
 # the dispatcher keeps already.
 RULES = (
-    _numbered("K", 17) | _numbered("R", 20) | _numbered("T", 18) | _numbered("X", 14) | _numbered("S", 11)
-    | _numbered("L", 17) | _numbered("O", 3) | _numbered("U", 7) | _numbered("A", 12) | _numbered("D", 2)
-    | _numbered("P", 11) | {"P14"}
+    _numbered("K", 17)
+    | _numbered("R", 20)
+    | _numbered("T", 18)
+    | _numbered("X", 14)
+    | _numbered("S", 11)
+    | _numbered("L", 17)
+    | _numbered("O", 3)
+    | _numbered("U", 7)
+    | _numbered("A", 12)
+    | _numbered("D", 2)
+    | _numbered("P", 11)
+    | {"P14"}
     | {"K17 probe", "R10 probe", "R19 probe", "T7 table", "T18 probe", "X3 probe", "S8 probe"}
 ) - {"T7"}
 

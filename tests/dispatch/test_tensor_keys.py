@@ -139,7 +139,9 @@ def test_keys_of_subclasses():
 
     data = minitorch.ones(2)
     for cls, expected in (
-        (Functions, DENSE), (Disabled, DENSE), (Dispatches, _ROWS["python"][1]),
+        (Functions, DENSE),
+        (Disabled, DENSE),
+        (Dispatches, _ROWS["python"][1]),
     ):
         for tensor in (cls([1.0]), data.as_subclass(cls), minitorch.Tensor._make_subclass(cls, data), cls()):
             assert type(tensor) is cls

@@ -212,7 +212,13 @@ def test_copy_broadcasts_and_takes_numbers():
 
 def test_movedim_of_a_number():
     x = minitorch.tensor(3.0)
-    for moved in (x.movedim(0, 0), x.movedim(-1, 0), minitorch.movedim(x, [0], [-1]), x.moveaxis(0, 0), x.movedim([], [])):
+    for moved in (
+        x.movedim(0, 0),
+        x.movedim(-1, 0),
+        minitorch.movedim(x, [0], [-1]),
+        x.moveaxis(0, 0),
+        x.movedim([], []),
+    ):
         assert moved.shape == ()
         assert moved._base is x
     with pytest.raises(IndexError, match="out of range"):
