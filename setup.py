@@ -28,12 +28,14 @@ def extensions():
     if os.environ.get("MINITORCH_NO_COMPILE", "0") not in ("", "0"):
         return []
     try:
+        import numpy
         from Cython.Build import cythonize
     except ImportError:
         return []
     found = [
         Extension(
             name, [name.replace(".", "/") + ".py"],
+            include_dirs=[numpy.get_include()],
             extra_compile_args=[] if os.name == "nt" else ["-O2", "-g0"],
         )
         for name in modules()

@@ -6,10 +6,10 @@ from minitorch.compiled import core_is_compiled, prefer_source_if_asked
 
 prefer_source_if_asked()
 
-from minitorch.loading import load, public_functions
+from minitorch import loading
 
-load()
-globals().update(public_functions())
+loading.load()
+globals().update(loading.public_functions())
 
 from minitorch import autograd, random
 from minitorch.autograd.grad_mode import (
@@ -52,8 +52,9 @@ newaxis = None
 
 # Imported when first named: `import minitorch` stays light.
 _SUBMODULES = frozenset(
-    ("amp", "fft", "func", "library", "linalg", "nn", "optim", "special", "testing", "tools", "utils")
+    ("amp", "fft", "func", "library", "linalg", "nn", "optim", "serialization", "special", "testing", "tools", "utils")
 )
+_SERIALIZATION = ("load", "save")
 
 
 def __getattr__(name):
@@ -61,4 +62,8 @@ def __getattr__(name):
         from importlib import import_module
 
         return import_module(f"minitorch.{name}")
+    if name in _SERIALIZATION:
+        from minitorch import serialization
+
+        return getattr(serialization, name)
     raise AttributeError(f"module 'minitorch' has no attribute {name!r}")

@@ -19,6 +19,7 @@ from math import inf as inf
 from math import nan as nan
 from math import pi as pi
 from minitorch.compiled import core_is_compiled as core_is_compiled
+from minitorch import loading as loading
 from minitorch import autograd as autograd
 from minitorch import random as random
 from minitorch.autograd.grad_mode import enable_grad as enable_grad
@@ -62,6 +63,7 @@ from minitorch import linalg as linalg
 from minitorch import nn as nn
 from minitorch import ops as ops
 from minitorch import optim as optim
+from minitorch import serialization as serialization
 from minitorch import special as special
 from minitorch import testing as testing
 from minitorch import tools as tools

@@ -116,6 +116,7 @@ class AutogradFallback(Kernel):
             output.output_nr = node.output_count
             node.output_count += 1
             output.requires_grad_flag = True
+            output.tracked = True
 
 
 def register_fallbacks() -> None:

@@ -368,9 +368,14 @@ class AutogradKernel(Kernel):
                 return True
         return False
 
+    def untracked(self, op, entry):
+        """Return the entry below: all that `run` comes to when nothing requires a gradient."""
+        below = op.entry_below(entry, _AFTER_AUTOGRAD)
+        return below if below.leaf else None
+
     def run_below(self, op, below, args, kwargs, state):
         """Run the kernel below with autograd switched off."""
-        if below.kernel.leaf and not state.trace:
+        if below.leaf and not state.trace:
             return below.kernel.run(op, below, args, kwargs)
         added = _AUTOGRAD_KEYS & ~state.excluded
         state.excluded |= added
@@ -522,6 +527,7 @@ class AutogradKernel(Kernel):
                 return result
             tensor.node = node
             tensor.requires_grad_flag = True
+            tensor.tracked = True
         elif type(result) is tuple or type(result) is list:
             node.output_count = len(result)
             for index, item in enumerate(result):
@@ -531,6 +537,7 @@ class AutogradKernel(Kernel):
                         output.node = node
                         output.output_nr = index
                         output.requires_grad_flag = True
+                        output.tracked = True
         plan: Plan = node.plan
         if plan.saves_outputs:
             self.save_outputs(node, result, state)
@@ -557,6 +564,11 @@ class InplaceAutogradKernel(AutogradKernel):
                     derivative = Derivative(derivative.name, formulas, derivative.jointly, derivative.forward)
             self.info = DerivativeInfo(op, derivative)
         return self.info
+
+    def untracked(self, op, entry):
+        """Return the entry of the bookkeeping below, which switches autograd off itself."""
+        below = op.entry_below(entry, _AFTER_AUTOGRAD)
+        return below if type(below.kernel) is InplaceBookkeeping else None
 
     def run(self, op, entry, args, kwargs):
         if self.info is None:
@@ -771,6 +783,7 @@ def follow_view(target, info):
     counter: VersionCounter = target.version_counter
     info.attr_version = counter.version
     target.view_info = info
+    target.tracked = True
 
 
 def mark_moved(target):
@@ -796,12 +809,15 @@ class InplaceBookkeeping(Kernel):
                 "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to "
                 f"get a normal tensor before doing inplace update ({op.basename})."
             )
-        added = _BOTH & ~state.excluded
-        state.excluded |= added
-        try:
-            op.run_below(below, args, kwargs)
-        finally:
-            state.excluded &= ~added
+        if below.leaf and not state.trace:
+            below.kernel.run(op, below, args, kwargs)
+        else:
+            added = _BOTH & ~state.excluded
+            state.excluded |= added
+            try:
+                op.run_below(below, args, kwargs)
+            finally:
+                state.excluded &= ~added
         target.bump_version()
         return target
 
@@ -855,9 +871,9 @@ class ViewBookkeeping(Kernel):
 
     __slots__ = ()
 
-    def __init__(self):
-        Kernel.__init__(self, None)
-        self.leaf = True
+    def is_leaf(self, op, entry):
+        below = op.entry_below(entry, _AFTER_AD_INPLACE_OR_VIEW)
+        return below.leaf
 
     def run(self, op, entry, args, kwargs):
         below: Entry = entry.below
@@ -886,6 +902,7 @@ class ViewBookkeeping(Kernel):
             counter: VersionCounter = tensor.version_counter
             info.attr_version = counter.version
             tensor.view_info = info
+            tensor.tracked = True
         else:
             for index, item in enumerate(result):
                 output: TensorBase = item
@@ -893,4 +910,5 @@ class ViewBookkeeping(Kernel):
                 output_counter: VersionCounter = output.version_counter
                 info.attr_version = output_counter.version
                 output.view_info = info
+                output.tracked = True
         return result

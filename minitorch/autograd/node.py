@@ -206,6 +206,7 @@ class SavedPacked:
         restored.storage_cell = tensor.storage_cell
         restored.version_counter = tensor.version_counter
         restored.requires_grad_flag = True
+        restored.tracked = True
         if self.output_nr is not None:
             set_output(restored, node, self.output_nr)
         elif isinstance(self.target, Node):
@@ -222,6 +223,7 @@ def set_output(tensor, node, output_nr):
     The output of a node inside a `CopySlices` is a view of what that node computes.
     """
     tensor.requires_grad_flag = True
+    tensor.tracked = True
     if node.extra is not None and "copy_slices" in node.extra and current().grad_enabled:
         from minitorch.autograd.graph import output_of_slice
 
@@ -320,3 +322,4 @@ def attach_history(tensor, node, output_nr):
     tensor.node = node
     tensor.output_nr = output_nr
     tensor.requires_grad_flag = True
+    tensor.tracked = True

@@ -16,6 +16,13 @@ Note [Entries]
     An entry is what a key set means to one operator: the set without the keys that fall
     through, and the kernel of the highest key left.  Entries are made on first use from
     the registrations, by the rules of `_resolve`, and dropped by every registration.
+
+Note [Untracked calls]
+    The autograd kernel of most operators does nothing when no tensor among the arguments
+    requires a gradient, is a view (whose base may come to require one) or carries a
+    tangent: `KeyedObject.tracked` says so of each tensor.  Then the entry below it runs at
+    once (`Entry.untracked`, filled in by `Kernel.untracked` where that is right).  A traced
+    call takes every hop.
 """
 
 from __future__ import annotations
@@ -41,6 +48,9 @@ from minitorch.dispatch.schema_parser import parse_schema
 
 # A C integer when compiled (operator.pxd), so that no Python integer is made on the call path.
 _FUNCTIONALITY = FUNCTIONALITY_MASK
+COMPILED = not __file__.endswith(".py")
+# Above all keys: what `Operator._extract` adds to a key set when an argument is tracked.
+_TRACKED = 1 << 63
 _AUTOGRAD_OTHER_SLOT = DispatchKey.AutogradOther.slot  # type: ignore[attr-defined]
 _META_SLOT = DispatchKey.Meta.slot  # type: ignore[attr-defined]
 
@@ -55,9 +65,21 @@ trace_hook: Any = None
 
 
 class KeyedObject:
-    """What the dispatcher knows of a tensor: its key set."""
+    """What the dispatcher knows of a tensor: its key set, and whether autograd may care about it.
+
+    Attributes
+    ----------
+    key_set : int
+    tracked : bool
+        False only while the Autograd kernels would surely do nothing but pass this tensor on
+        (Note [Untracked calls]).
+    """
 
     __slots__ = ("key_set",)
+
+
+if not COMPILED:
+    KeyedObject.tracked = False  # type: ignore[attr-defined]  # compiled, a C field
 
 
 schema_matching.TENSOR_TYPE = KeyedObject
@@ -66,13 +88,15 @@ schema_matching.TENSOR_TYPE = KeyedObject
 class Entry:
     """What one key set means to one operator (Note [Entries])."""
 
-    __slots__ = ("below", "cached", "kernel", "key_set", "lookup_set")
+    __slots__ = ("below", "cached", "kernel", "key_set", "leaf", "lookup_set", "untracked")
 
     def __init__(self, lookup_set, key_set, kernel):
         self.lookup_set = lookup_set
         self.key_set = key_set
         self.kernel = kernel
         self.below = None
+        self.leaf = False
+        self.untracked = None
         self.cached = None
 
 
@@ -89,22 +113,27 @@ class Kernel:
         File and line of `fn`, found on demand by `location`.
     is_fallthrough : bool
         The dispatcher skips keys whose kernel says so.
-    leaf : bool
-        It calls no operator, so nobody sees what keys are excluded while it runs.
     """
 
-    __slots__ = ("fn", "is_fallthrough", "key_name", "leaf", "origin", "owner")
+    __slots__ = ("fn", "is_fallthrough", "key_name", "origin", "owner")
 
     def __init__(self, fn=None):
         self.fn: Any = fn
         self.key_name = ""
         self.origin: Any = None
         self.is_fallthrough = False
-        self.leaf = False
         self.owner = None
 
     def run(self, op, entry, args, kwargs):
         raise NotImplementedError(f"{type(self).__name__} has no run method")
+
+    def is_leaf(self, op, entry):
+        """Return whether it surely calls no operator, so that nobody sees what keys are excluded while it runs."""
+        return False
+
+    def untracked(self, op, entry):
+        """Return the entry that may run in this one's place when no argument is tracked, or None."""
+        return None
 
     def location(self) -> str:
         """Return ``file:line`` of the function that does the work."""
@@ -431,6 +460,8 @@ class Operator:
                 self.prepare()
             masked = self.masked(key_set)
             entry = Entry(key_set, masked, self._kernel_for(masked))
+            entry.leaf = entry.kernel.is_leaf(self, entry)
+            entry.untracked = entry.kernel.untracked(self, entry)
             self.cache[key_set] = entry
         self.last = entry
         return entry
@@ -440,6 +471,7 @@ class Operator:
         entry: Entry = self.raw_cache.get(key_set)
         if entry is None:
             entry = Entry(key_set, key_set, self._kernel_for(self.masked(key_set)))
+            entry.leaf = entry.kernel.is_leaf(self, entry)
             self.raw_cache[key_set] = entry
         return entry
 
@@ -456,6 +488,7 @@ class Operator:
     def call(self, args, kwargs):
         """Run the operator on normalized arguments (Note [The road of one call])."""
         key_set = 0
+        tracked = False
         count = self.simple
         if count >= 0:
             if count > len(args):
@@ -465,8 +498,13 @@ class Operator:
                 if isinstance(a, KeyedObject):
                     keyed: KeyedObject = a
                     key_set |= keyed.key_set
+                    if keyed.tracked:
+                        tracked = True
         else:
             key_set = self._extract(args, kwargs)
+            if key_set & _TRACKED:
+                tracked = True
+                key_set ^= _TRACKED
         state: LocalState = current()
         key_set = (key_set | state.included) & ~(state.excluded & _FUNCTIONALITY)
         entry: Entry = self.last
@@ -474,6 +512,8 @@ class Operator:
             entry = self.lookup(key_set)
         if state.trace:
             return self._traced("call", entry, args, kwargs)
+        if not tracked and entry.untracked is not None:
+            entry = entry.untracked
         return entry.kernel.run(self, entry, args, kwargs)
 
     def call1(self, a):
@@ -485,17 +525,23 @@ class Operator:
             entry = self.lookup(key_set)
         if state.trace:
             return self._traced("call", entry, (a,), None)
+        if not a.tracked and entry.untracked is not None:
+            entry = entry.untracked
         return entry.kernel.run(self, entry, (a,), None)
 
     def call2(self, a, b):
         """Run an operator of two tensors, either of which may be a Python number."""
         key_set = 0
+        tracked = False
         if isinstance(a, KeyedObject):
             first: KeyedObject = a
             key_set = first.key_set
+            tracked = first.tracked
         if isinstance(b, KeyedObject):
             second: KeyedObject = b
             key_set |= second.key_set
+            if second.tracked:
+                tracked = True
         state: LocalState = current()
         key_set = (key_set | state.included) & ~(state.excluded & _FUNCTIONALITY)
         entry: Entry = self.last
@@ -503,10 +549,12 @@ class Operator:
             entry = self.lookup(key_set)
         if state.trace:
             return self._traced("call", entry, (a, b), None)
+        if not tracked and entry.untracked is not None:
+            entry = entry.untracked
         return entry.kernel.run(self, entry, (a, b), None)
 
-    def _extract(self, args, kwargs) -> int:
-        """Return the union of the key sets of all arguments that take part in dispatch."""
+    def _extract(self, args, kwargs):
+        """Return the union of the key sets of all arguments that take part, and `_TRACKED` if one is."""
         if self.simple == -2:
             self.prepare()
         key_set = 0
@@ -523,9 +571,15 @@ class Operator:
             if is_list:
                 for item in value:
                     if isinstance(item, KeyedObject):
-                        key_set |= item.key_set
+                        keyed: KeyedObject = item
+                        key_set |= keyed.key_set
+                        if keyed.tracked:
+                            key_set |= _TRACKED
             elif isinstance(value, KeyedObject):
-                key_set |= value.key_set
+                keyed = value
+                key_set |= keyed.key_set
+                if keyed.tracked:
+                    key_set |= _TRACKED
         return key_set
 
     def redispatch_boxed(self, key_set, args, kwargs):
@@ -553,7 +607,7 @@ class Operator:
     def key_set_of(self, args, kwargs) -> int:
         """Return the key set that a call with these arguments would compute, before masking."""
         state = current()
-        bits = self._extract(args, kwargs)
+        bits = self._extract(args, kwargs) & ~_TRACKED
         return (bits | state.included) & ~(state.excluded & _FUNCTIONALITY)
 
     def __call__(self, /, *args, **kwargs):

@@ -6,7 +6,8 @@ from typing import Any
 
 from minitorch.core.device import default_device, dispatch_key_name
 from minitorch.core.layout import strided
-from minitorch.dispatch.keys import parse_key
+from minitorch.dispatch.keys import AUTOGRAD_KEYS, parse_key
+from minitorch.dispatch.local_state import ExcludeKeysGuard
 from minitorch.dispatch.operator import OPERATORS, Kernel
 from minitorch.ops.registry import DECLARATIONS
 
@@ -70,16 +71,22 @@ class LikeSelectKernel(Kernel):
         Kernel.__init__(self, None)
         self.below = below
 
+    def is_leaf(self, op, entry):
+        return op.entry_below(entry, self.below).leaf
+
     def run(self, op, entry, args, kwargs):
         device = layout = None
         if kwargs is not None:
             device = kwargs.get("device")
             layout = kwargs.get("layout")
         if layout is not None and layout is not strided:
-            return op.redispatch_boxed(bits_of_layout(device or args[0].device, layout), args, kwargs)
-        if device is None:
+            bits = bits_of_layout(device or args[0].device, layout)
+        elif device is None:
             return op.run_below(op.entry_below(entry, self.below), args, kwargs)
-        return op.redispatch_boxed(bits_of(device), args, kwargs)
+        else:
+            bits = bits_of(device)
+        with ExcludeKeysGuard(AUTOGRAD_KEYS):  # the kernel of the other device may be no leaf
+            return op.redispatch_boxed(bits, args, kwargs)
 
 
 class ToCopySelectKernel(LikeSelectKernel):

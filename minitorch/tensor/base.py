@@ -437,6 +437,26 @@ def install_operators(operators, slow_binary, getitem, item):
     _ops.update(operators)
     _slow_binary = slow_binary
     _getitem = getitem
+    if not COMPILED:
+        for name in ("add", "sub", "mul", "matmul"):
+            setattr(TensorBase, f"__{name}__", _direct(name, operators[name]))
+        TensorBase.__truediv__ = _direct("div", operators["div"])
+
+
+def _direct(name, op):
+    """Return the method of a Python operator for where this runs interpreted: `_binary` without a call of its own."""
+    call = op.call2
+
+    def method(self, other):
+        kind = type(other)
+        if kind is TENSOR_CLASS or kind is PARAMETER_CLASS or kind is float or kind is int:
+            kind = type(self)
+            if (kind is TENSOR_CLASS or kind is PARAMETER_CLASS) and not function_mode_count:
+                return call(self, other)
+        return _slow_binary(name, self, other)
+
+    method.__name__ = method.__qualname__ = f"__{name}__"
+    return method
 
 
 def count_function_modes(change):

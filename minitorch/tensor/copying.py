@@ -41,6 +41,7 @@ _FIELDS = frozenset(
         "requires_grad_flag",
         "shape_cache",
         "storage_cell",
+        "tracked",
         "version_counter",
         "view_info",
     )

@@ -85,6 +85,7 @@ class Tensor(TensorBase):
                     "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
                 )
         self.requires_grad_flag = bool(requires_grad)
+        self.tracked = True
         return self
 
     @property
@@ -419,6 +420,7 @@ class Tensor(TensorBase):
         result.storage_cell, result.version_counter = alias.storage_cell, alias.version_counter
         result.node, result.output_nr = alias.node, alias.output_nr
         result.requires_grad_flag = alias.requires_grad_flag
+        result.tracked = True
         return result
 
     @staticmethod
@@ -427,6 +429,7 @@ class Tensor(TensorBase):
         result.handle, result.key_set = data.handle, class_keys(cls, data.key_set)
         result.storage_cell, result.version_counter = data.storage_of(), data.version_counter
         result.requires_grad_flag = require_grad
+        result.tracked = True
         return result
 
 

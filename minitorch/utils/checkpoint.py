@@ -68,6 +68,7 @@ def detach_variable(inputs: tuple) -> tuple:
         if isinstance(value, TensorBase):
             detached: Any = value.detach()
             detached.requires_grad_flag = requires_grad(value)
+            detached.tracked = True
             value = detached
         result.append(value)
     return tuple(result)

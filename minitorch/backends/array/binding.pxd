@@ -5,7 +5,13 @@ from minitorch.tensor.base cimport Storage, TensorBase, VersionCounter, new_tens
 
 cdef unsigned long long _AD_INPLACE_OR_VIEW
 
+cpdef object handle_of(object value)
+
+cdef class Loop:
+    cpdef object run(self, tuple args, dict kwargs)
+
 cdef class ArrayKernel(Kernel):
+    cdef public Loop loop
     cdef public object xp
     cdef public object array_type
     cdef public unsigned long long keys

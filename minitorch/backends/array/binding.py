@@ -16,6 +16,7 @@ from minitorch.ops.shapes.registry import SHAPES
 from minitorch.tensor.base import TensorBase, new_tensor
 from minitorch.tensor.memory import WRITES_ONE_VALUE, memory_of, overlaps_itself, refuse_overlap
 
+COMPILED = not __file__.endswith(".py")
 _NORMAL_KEYS = AD_INPLACE_OR_VIEW | AUTOGRAD_KEYS
 _AD_INPLACE_OR_VIEW = AD_INPLACE_OR_VIEW  # a C integer when compiled
 
@@ -23,8 +24,9 @@ _AD_INPLACE_OR_VIEW = AD_INPLACE_OR_VIEW  # a C integer when compiled
 def handle_of(value):
     """Return the handle of a tensor, the handles of a list, anything else as it is."""
     if isinstance(value, TensorBase):
-        return value.handle
-    if type(value) is list or type(value) is tuple:
+        tensor: TensorBase = value
+        return tensor.handle
+    if (type(value) is list or type(value) is tuple) and value and type(value[0]) is not int:
         return [handle_of(item) for item in value]
     return value
 
@@ -48,6 +50,19 @@ def explain(op, args, kwargs, error):
     raise error
 
 
+class Loop:
+    """Runs an operator for the operands it was made for, before the array kernel is asked.
+
+    Only the CPU backend has some, where it runs compiled (`backends.cpu.loops`).
+    """
+
+    __slots__ = ()
+
+    def run(self, args, kwargs):
+        """Return the resulting array or tuple of arrays; None if the array kernel must run."""
+        return None
+
+
 class ArrayKernel(Kernel):
     """Runs ``fn(xp, *arrays, **keywords)`` and wraps the arrays that it returns.
 
@@ -62,15 +77,18 @@ class ArrayKernel(Kernel):
         Key set of the resulting tensors.
     """
 
-    __slots__ = ("array_type", "inference_keys", "keys", "xp")
+    __slots__ = ("array_type", "inference_keys", "keys", "loop", "xp")
 
     def __init__(self, fn, xp, array_type, keys):
         Kernel.__init__(self, fn)
+        self.loop = None
         self.xp = xp
         self.array_type = array_type
         self.keys = keys
         self.inference_keys = keys & ~_NORMAL_KEYS
-        self.leaf = True
+
+    def is_leaf(self, op, entry):
+        return True
 
     def wrap_one(self, result):
         if type(result) is not self.array_type:
@@ -134,6 +152,10 @@ class ArrayKernel(Kernel):
             explain(op, args, kwargs, error)
 
     def run(self, op, entry, args, kwargs):
+        if self.loop is not None:
+            result = self.loop.run(args, kwargs)
+            if result is not None:
+                return self.wrap(result)
         return self.wrap(self.run_plain(op, args, kwargs))
 
 
@@ -158,6 +180,10 @@ class PointwiseKernel(ArrayKernel):
         self.fast = fast
 
     def run(self, op, entry, args, kwargs):
+        if self.loop is not None:
+            result = self.loop.run(args, kwargs)
+            if result is not None:
+                return self.wrap_one(result)
         if not kwargs:
             count = len(args)
             a = args[0]
@@ -190,6 +216,8 @@ class InplacePointwiseKernel(PointwiseKernel):
 
     def run(self, op, entry, args, kwargs):
         a = args[0]
+        if self.loop is not None and self.loop.run(args, kwargs) is not None:
+            return a
         if isinstance(a, TensorBase):
             first: TensorBase = a
             x = first.handle

@@ -135,10 +135,10 @@ def _add(xp, self, axis, keepdim):
     if self.size <= SMALL and self.ndim == 2 and type(axis) is int and self.dtype.char in "fd":
         if axis in (1, -1):
             result = self.dot(ones_vector(xp, self.shape[1], self.dtype))
-            return result[:, None] if keepdim else result
+            return result.reshape(-1, 1) if keepdim else result
         if axis in (0, -2):
             result = ones_vector(xp, self.shape[0], self.dtype).dot(self)
-            return result[None] if keepdim else result
+            return result.reshape(1, -1) if keepdim else result
     result = xp.add.reduce(self, axis, None, None, keepdim)
     if result.ndim > 1 and not result.flags.c_contiguous:
         return xp.ascontiguousarray(result)

@@ -6,6 +6,7 @@ import numpy as np
 
 from minitorch.backends import storage_kernels
 from minitorch.backends.array import binding, registry
+from minitorch.backends.cpu import loops
 from minitorch.backends.cpu.memory import NumpyMemory
 from minitorch.dispatch.local_state import on_thread_start
 from minitorch.dispatch.operator import OPERATORS
@@ -66,6 +67,7 @@ def register() -> None:
             fn = registry.ARRAY_KERNELS[declaration.functional]
             kernel = binding.InplacePointwiseKernel(fn, np, np.ndarray, CPU_KEYS, ufunc, fast[kinds])
             OPERATORS["aten::" + name].register("CPU", kernel)
+    loops.register()
 
 
 def keeps_dtype(ufunc) -> bool:

@@ -1,0 +1,8 @@
+from minitorch.dispatch.operator cimport Operator
+from minitorch.tensor.base cimport TensorBase
+
+cdef Operator _select, _slice, _unsqueeze
+
+cpdef object getitem(TensorBase tensor, object index)
+cpdef object bound(object value)
+cpdef tuple apply_basic(TensorBase tensor, tuple index)
