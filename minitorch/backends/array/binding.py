@@ -218,6 +218,9 @@ class InplacePointwiseKernel(PointwiseKernel):
         a = args[0]
         if self.loop is not None and self.loop.run(args, kwargs) is not None:
             return a
+        return self.write(op, a, args, kwargs)
+
+    def write(self, op, a, args, kwargs):
         if isinstance(a, TensorBase):
             first: TensorBase = a
             x = first.handle
