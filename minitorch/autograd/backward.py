@@ -10,7 +10,9 @@ from minitorch.autograd.engine import Task
 from minitorch.autograd.graph import GradientEdge, edge_of
 from minitorch.autograd.node import Node, gradient_target, requires_grad
 from minitorch.dispatch.local_state import current
-from minitorch.tensor.base import TensorBase
+from minitorch.dispatch.transforms import interpreter_stack, set_interpreter_stack
+from minitorch.ops.overriding import handle_operator_call
+from minitorch.tensor.base import TensorBase, is_plain, modes_active
 from minitorch.tensor.operators import F
 
 
@@ -102,13 +104,14 @@ def _run(task: Task, roots: list, numbers: list, starts: list) -> list:
 
 
 def _run_in_new_thread(task: Task, roots: list, numbers: list, starts: list) -> list:
-    outer = current()
+    outer, transforms = current(), interpreter_stack()
     outcome: list = []
 
     def work() -> None:
         state = current()
         for name in _STATE_OF_THREAD:
             setattr(state, name, getattr(outer, name))
+        set_interpreter_stack(transforms)
         try:
             outcome.append((_run(task, roots, numbers, starts), None))
         except BaseException as error:
@@ -165,6 +168,14 @@ def backward(
         If an output has no history, or a gradient is missing for a non-scalar.
     """
     outputs = _as_tuple(tensors)
+    if modes_active():
+        options = {
+            "grad_tensors": grad_tensors, "retain_graph": retain_graph, "create_graph": create_graph,
+            "grad_variables": grad_variables, "inputs": inputs,
+        }
+        handled = handle_operator_call(backward, (outputs,), options)
+        if handled is not NotImplemented:
+            return
     grads = _as_tuple(grad_tensors if grad_tensors is not None else grad_variables)
     keep = create_graph if retain_graph is None else retain_graph
     roots, numbers, starts = _starts(outputs, grads)
@@ -288,6 +299,14 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     outputs, inputs = _as_tuple(outputs), _as_tuple(inputs)
+    if modes_active():
+        options = {
+            "grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph,
+            "allow_unused": allow_unused, "is_grads_batched": is_grads_batched, "materialize_grads": materialize_grads,
+        }
+        handled = handle_operator_call(grad, (outputs, inputs), options)
+        if handled is not NotImplemented:
+            return handled
     if not inputs:
         raise ValueError("grad requires non-empty inputs.")
     grads = _as_tuple(grad_outputs)
@@ -319,6 +338,14 @@ def tensor_backward(
     self: Any, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
 ) -> None:
     """Compute the gradients of this tensor and add them to the ``.grad`` of the leaves (see `autograd.backward`)."""
+    if modes_active() or not is_plain(self):
+        handled = handle_operator_call(
+            tensor_backward,
+            (self,),
+            {"gradient": gradient, "retain_graph": retain_graph, "create_graph": create_graph, "inputs": inputs},
+        )
+        if handled is not NotImplemented:
+            return handled
     if inputs is None and requires_grad(self):
         start = _root_gradient(self, gradient, 0)
         keep = create_graph if retain_graph is None else retain_graph
@@ -327,3 +354,8 @@ def tensor_backward(
         _run(Task(None, None, None, 0, keep, create_graph), [target], [number], [start])
     else:
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+# What ``__torch_function__`` handlers see the method as; the functions go by their own names.
+tensor_backward.__name__ = "backward"
+tensor_backward.__qualname__ = "Tensor.backward"

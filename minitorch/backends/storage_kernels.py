@@ -9,6 +9,7 @@ from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW
 from minitorch.dispatch.operator import OPERATORS, Kernel
 from minitorch.tensor.base import TensorBase, new_tensor
 from minitorch.tensor.memory import memory_of, storage_offset, strided_handle
+from minitorch.tensor.storage import BorrowedStorage
 
 _BYTE = np.dtype("uint8")
 
@@ -62,6 +63,11 @@ def resize(tensor: TensorBase, size: tuple) -> None:
         count *= n
     needed = (offset + count) * itemsize if count else 0
     if needed > memory.nbytes(cell.root):
+        if isinstance(cell, BorrowedStorage):
+            raise RuntimeError(
+                f"resize_: Trying to resize storage that is not resizable: shape {list(size)} needs {needed} bytes, and the "
+                f"memory, of {memory.nbytes(cell.root)} bytes, belongs to another object. Call clone() first."
+            )
         old = memory.strided(cell.root, (memory.nbytes(cell.root),), (1,), 0, _BYTE)
         root = memory.allocate(needed)
         if hasattr(root, "fill"):

@@ -25,6 +25,7 @@ _KEY_NAMES: dict[str, str] = {
     "maia": "MAIA",
     "vulkan": "Vulkan",
     "fpga": "FPGA",
+    "mkldnn": "",
     "opengl": "",
     "ideep": "",
 }

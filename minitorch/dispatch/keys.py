@@ -225,6 +225,10 @@ AUTOGRAD_NESTED = functionality_bit("AutogradNestedTensor")
 AUTOGRAD_KEYS = AUTOGRAD | AUTOGRAD_OTHER | AUTOGRAD_NESTED
 FUNCTORCH_FRONT = functionality_bit("FuncTorchDynamicLayerFrontMode")
 FUNCTORCH_BACK = functionality_bit("FuncTorchDynamicLayerBackMode")
+FUNCTORCH_LAYERS = FUNCTORCH_FRONT | FUNCTORCH_BACK
+# What transforms put on the tensors they wrap.
+FUNCTORCH_KEYS = functionality_bit("FuncTorchBatched") | functionality_bit("FuncTorchGradWrapper")
+PYTHON_KEYS = PYTHON | PYTHON_TLS_SNAPSHOT
 AUTOCAST_KEYS = 0
 for _name in FUNCTIONALITIES:
     if _name.startswith("Autocast"):

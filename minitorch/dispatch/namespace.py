@@ -22,6 +22,7 @@ from minitorch.dispatch.operator import (
 )
 from minitorch.dispatch.schema import Schema
 from minitorch.dispatch.schema_matching import match
+from minitorch.dispatch.transforms import TransformType
 
 # ``(func, args, kwargs) -> result``, or NotImplemented when no argument overrides calls:
 # the ``__torch_function__`` protocol, set by the layer that knows tensors.
@@ -41,8 +42,8 @@ class OpOverload(Operator):
     """
 
     # Replaced in the instance by the first registration of its kind, as most have none.
-    py_kernels: Mapping[str | type, Callable[..., Any]] = MappingProxyType({})
-    """`py_impl` functions, by key name or by the class of a mode or tensor."""
+    py_kernels: Mapping[str | type | TransformType, Callable[..., Any]] = MappingProxyType({})
+    """`py_impl` functions, by key name, by the class of a mode or tensor, or by transform."""
     torch_dispatch_rules: Mapping[type, Callable[..., Any]] = MappingProxyType({})
     """Rules consulted before a class's own ``__torch_dispatch__``, by class."""
     fake_impls: tuple[Callable[..., Any], ...] = ()
@@ -119,20 +120,23 @@ class OpOverload(Operator):
         name = _key_name(key)
         return name in self.kernels or name in self.py_kernels
 
-    def py_impl(self, key: DispatchKey | str | type) -> Callable[[Any], Any]:
+    def py_impl(self, key: DispatchKey | str | type | TransformType) -> Callable[[Any], Any]:
         """Register the decorated function for calls while the Python dispatcher is on.
 
         Parameters
         ----------
-        key : DispatchKey, str or type
-            A key or alias; or the class of a mode or tensor, for the Python key.
+        key : DispatchKey, str, type or TransformType
+            A key or alias: the function gets the operator's arguments.  The class of a mode: it
+            stands for the handler of the active mode of that very class, and gets the mode in front,
+            which is off meanwhile.  The class of a tensor, where no mode is active: it stands for the
+            handler of the class.  A transform: it gets the interpreter in front.
 
         Raises
         ------
         RuntimeError
             If the key has such a function already, or is Python (register by class there).
         """
-        slot = key if isinstance(key, type) else parse_key(_key_name(key)).name
+        slot = key if isinstance(key, (type, TransformType)) else parse_key(_key_name(key)).name
         if slot == "Python":
             raise RuntimeError(
                 f"{self}: py_impl takes no function for the Python key as a whole; register "

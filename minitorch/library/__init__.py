@@ -19,6 +19,7 @@ from minitorch.library.registration import (
     register_autocast,
     register_autograd,
     register_kernel,
+    register_vmap,
 )
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "register_fake",
     "register_kernel",
     "register_torch_dispatch",
+    "register_vmap",
 ]
 
 

@@ -6,26 +6,13 @@ from typing import Any
 
 from minitorch.core.device import device
 from minitorch.core.dtype import dtype, float64
-from minitorch.dispatch.keys import DispatchKey, parse_key
+from minitorch.dispatch.keys import parse_key
 from minitorch.dispatch.library import Library
 from minitorch.dispatch.local_state import ExcludeKeysGuard
 from minitorch.dispatch.namespace import OpOverload
+from minitorch.dispatch.scopes import autocast_key
 from minitorch.ops import functions as F
 from minitorch.tensor.tensor import Tensor
-
-
-def autocast_key(device_type: str) -> DispatchKey:
-    """Return the autocast key of a device type.
-
-    Raises
-    ------
-    ValueError
-        If the device type has none.
-    """
-    key = DispatchKey.by_name.get(f"Autocast{device(device_type).key_name}")
-    if key is None:
-        raise ValueError(f"there is no autocast for the device type {device_type!r}")
-    return key
 
 
 def add_autocast_rule(lib: Library, op: OpOverload, device_type: str, cast_inputs: dtype) -> None:
@@ -46,8 +33,12 @@ def add_autocast_rule(lib: Library, op: OpOverload, device_type: str, cast_input
 
     def cast(value: Any) -> Any:
         if isinstance(value, Tensor):
-            eligible = value.dtype.is_floating_point and value.dtype is not float64
-            return F.to(value, cast_inputs) if eligible and value.device.type == kind else value
+            is_eligible = (
+                value.dtype.is_floating_point
+                and value.dtype not in (float64, cast_inputs)
+                and value.device.type == kind
+            )
+            return F._to_copy(value, dtype=cast_inputs) if is_eligible else value
         if isinstance(value, (list, tuple)):
             return type(value)(cast(item) for item in value)
         return value

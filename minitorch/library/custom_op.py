@@ -25,6 +25,7 @@ from minitorch.dispatch.tags import Tag, as_tags
 from minitorch.library.autocast_rule import add_autocast_rule
 from minitorch.library.autograd_rule import AutogradRule, check_differentiable
 from minitorch.library.infer_schema import infer_schema
+from minitorch.library.vmap_rule import BATCHED_KEY, VmapRule, check_batchable
 from minitorch.tensor.base import TensorBase
 
 _DEFINED: dict[str, CustomOpDef] = {}
@@ -136,6 +137,7 @@ class CustomOpDef:
         self._lib.define(str(schema).partition("::")[2], tags=(Tag.pt2_compliant_tag, *tags))
         _DEFINED[self._qualname] = self
         self._autograd_rule = AutogradRule(self._opoverload)
+        self._vmap_rule: VmapRule | None = None
         self._lib.impl(self._name, self._autograd_rule, "Autograd", with_keyset=True)
         self._lib._register_fake(self._name, self._run_fake)
         if schema.is_mutable or schema.is_view:
@@ -290,6 +292,20 @@ class CustomOpDef:
         """Register the autograd formula (see `minitorch.library.register_autograd`)."""
         check_differentiable(self._opoverload, self, allow_views=True)
         self._autograd_rule.set_formula(backward, setup_context)
+
+    def register_vmap(self, fn: Callable[..., Any] | None = None, /) -> Any:
+        """Register the batch rule (see `minitorch.library.register_vmap`); the newest counts."""
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            if self._vmap_rule is not None:
+                self._vmap_rule.fn = function
+                return function
+            check_batchable(self._opoverload)
+            self._vmap_rule = VmapRule(self._opoverload, function)
+            self._lib.impl(self._name, self._vmap_rule, BATCHED_KEY, with_keyset=True)
+            return function
+
+        return register if fn is None else register(fn)
 
     def register_autocast(self, device_type: str, cast_inputs: Any) -> None:
         """Cast floating tensors under autocast (see `minitorch.library.register_autocast`)."""

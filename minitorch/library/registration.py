@@ -13,6 +13,7 @@ from minitorch.dispatch.namespace import OpOverload, OpOverloadPacket, overload_
 from minitorch.library.autocast_rule import add_autocast_rule
 from minitorch.library.autograd_rule import AutogradRule, check_differentiable
 from minitorch.library.custom_op import CustomOpDef, definition_of
+from minitorch.library.vmap_rule import BATCHED_KEY, VmapRule, check_batchable
 
 Op = str | OpOverload | OpOverloadPacket | CustomOpDef
 
@@ -109,3 +110,46 @@ def register_autocast(
     overload = _overload(op)
     target = definition._lib if definition is not None else library_for(overload, lib)
     add_autocast_rule(target, overload, device_type, cast_inputs)
+
+
+def register_vmap(
+    op: Op, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None
+) -> Any:
+    """Register how an operator maps over a dimension; as a decorator without `func`.
+
+    Parameters
+    ----------
+    func : callable
+        ``func(info, in_dims, *args, **kwargs) -> (output, out_dims)``.  `info` has ``batch_size``
+        and ``randomness``.  The arguments are those of one level of ``vmap`` unwrapped; `in_dims` has
+        an entry for each, the dimension that is mapped or None.  `out_dims` says the same of the
+        output.  Where no argument is mapped the rule is not called.
+    lib : Library, optional
+        What the rule lives as long as; forever if there is none.
+
+    Raises
+    ------
+    NotImplementedError
+        If a tensor is keyword-only.
+
+    Examples
+    --------
+    >>> @minitorch.library.custom_op("shop::cube", mutates_args=())
+    ... def cube(x: minitorch.Tensor) -> minitorch.Tensor:
+    ...     return x**3
+    >>> @register_vmap("shop::cube")
+    ... def cube_rule(info, in_dims, x):
+    ...     return x**3, in_dims[0]
+    """
+
+    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        definition = definition_of(op)
+        if definition is not None:
+            return definition.register_vmap(fn)
+        overload = _overload(op)
+        check_batchable(overload)
+        rule = VmapRule(overload, fn)
+        library_for(overload, lib).impl(overload, rule, BATCHED_KEY, with_keyset=True)
+        return fn
+
+    return register if func is None else register(func)

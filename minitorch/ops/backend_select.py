@@ -1,16 +1,22 @@
-"""The BackendSelect kernels: operators without tensor arguments go where ``device=`` says (spec R19)."""
+"""The BackendSelect kernels: operators without tensor arguments go where ``device=`` and ``layout=`` say (spec R19)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from minitorch.core.device import default_device, dispatch_key_name
+from minitorch.core.layout import strided
 from minitorch.dispatch.keys import AUTOGRAD_KEYS, parse_key
 from minitorch.dispatch.local_state import ExcludeKeysGuard
 from minitorch.dispatch.operator import OPERATORS, Kernel
 from minitorch.ops.registry import DECLARATIONS
 
 _bits_of_type: dict[str, int] = {}
+# Names of layouts -> the prefix of their backend keys.
+_PREFIX_OF_LAYOUT = {
+    "sparse_coo": "Sparse",
+    "sparse_csr": "SparseCsr", "sparse_csc": "SparseCsr", "sparse_bsr": "SparseCsr", "sparse_bsc": "SparseCsr",
+}
 
 
 def bits_of(device: Any) -> int:
@@ -25,6 +31,12 @@ def bits_of(device: Any) -> int:
     return found
 
 
+def bits_of_layout(device: Any, layout: Any) -> int:
+    """Return the key set of a device's backend key for a layout that is not strided."""
+    bits_of(device)  # checks the device
+    return parse_key(_PREFIX_OF_LAYOUT[layout.name] + dispatch_key_name(device.type)).bits
+
+
 class BackendSelectKernel(Kernel):
     """Redispatches to the backend of the ``device`` argument, or of the default device."""
 
@@ -35,17 +47,23 @@ class BackendSelectKernel(Kernel):
         self.cpu_bits = cpu_bits
 
     def run(self, op, entry, args, kwargs):
-        device = kwargs.get("device") if kwargs is not None else None
+        if kwargs is None:
+            device = layout = None
+        else:
+            device = kwargs.get("device")
+            layout = kwargs.get("layout")
         if device is None:
             device = default_device()
-            if device.type == "cpu":
+            if device.type == "cpu" and (layout is None or layout is strided):
                 return op.redispatch_boxed(self.cpu_bits, args, kwargs)
             kwargs = {**(kwargs or {}), "device": device}
-        return op.redispatch_boxed(bits_of(device), args, kwargs)
+        if layout is None or layout is strided:
+            return op.redispatch_boxed(bits_of(device), args, kwargs)
+        return op.redispatch_boxed(bits_of_layout(device, layout), args, kwargs)
 
 
 class LikeSelectKernel(Kernel):
-    """Redispatches ``*_like`` to the backend of the ``device`` argument, else to the tensor's."""
+    """Redispatches ``*_like`` to the backend of the ``device`` and ``layout`` arguments, else to the tensor's."""
 
     __slots__ = ("below",)
 
@@ -57,11 +75,18 @@ class LikeSelectKernel(Kernel):
         return op.entry_below(entry, self.below).leaf
 
     def run(self, op, entry, args, kwargs):
-        device = kwargs.get("device") if kwargs is not None else None
-        if device is None:
+        device = layout = None
+        if kwargs is not None:
+            device = kwargs.get("device")
+            layout = kwargs.get("layout")
+        if layout is not None and layout is not strided:
+            bits = bits_of_layout(device or args[0].device, layout)
+        elif device is None:
             return op.run_below(op.entry_below(entry, self.below), args, kwargs)
+        else:
+            bits = bits_of(device)
         with ExcludeKeysGuard(AUTOGRAD_KEYS):  # the kernel of the other device may be no leaf
-            return op.redispatch_boxed(bits_of(device), args, kwargs)
+            return op.redispatch_boxed(bits, args, kwargs)
 
 
 class ToCopySelectKernel(LikeSelectKernel):

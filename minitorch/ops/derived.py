@@ -11,6 +11,7 @@ from typing import Any
 from minitorch.core.promotion import can_cast
 from minitorch.dispatch.operator import Kernel, Operator
 from minitorch.tensor.base import TensorBase
+from minitorch.tensor.memory import WRITES_ONE_VALUE, memory_of, overlaps_itself, refuse_overlap
 
 
 class DerivedInplace(Kernel):
@@ -32,8 +33,27 @@ class DerivedInplace(Kernel):
                 f"{list(result.shape)}; an in-place operator cannot change the shape of its first argument"
             )
         check_cast(op, result, target)
-        self.copy.call((target, result), None)
+        try:
+            self.copy.call((target, result), None)
+        except RuntimeError:
+            if not overlaps_itself(target.handle):
+                raise
+            self.write_overlapping(op, target, result)
         return target
+
+    def write_overlapping(self, op: Any, target: Any, result: Any) -> None:
+        """Copy into memory that overlaps itself, if the operator is one that may."""
+        handle = target.handle
+        if op.basename not in WRITES_ONE_VALUE:
+            refuse_overlap(op.basename, handle)
+        writable = memory_of(target).writable(target.storage_of().root, handle)
+        if writable is None:
+            raise RuntimeError(f"{op.basename}: the memory of the tensor is read-only")
+        target.handle = writable
+        try:
+            self.copy.call((target, result), None)
+        finally:
+            target.handle = handle
 
 
 class DerivedInplaceView(Kernel):

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from minitorch.dispatch.operator import OPERATORS
+from minitorch.dispatch import operator
+from minitorch.dispatch.operator import OPERATORS, Operator, raise_missing
 from minitorch.ops import functions as F
 from minitorch.ops.assemble import make_public_method
 from minitorch.ops.overriding import DisableTorchFunction, call_handlers, overloaded_arguments
@@ -39,6 +40,8 @@ def _as_class(result: Any, cls: Any) -> Any:
 
 def _make_reflected(name: str, function: str) -> Any:
     def operate(self: Tensor, other: Any) -> Any:
+        if not isinstance(self, TensorBase):
+            raise TypeError(f"descriptor {name!r} for 'Tensor' objects doesn't apply to a {type(self).__name__!r} object")
         return slow_binary(function, self, other)
 
     operate.__name__ = operate.__qualname__ = name
@@ -61,6 +64,18 @@ def slow_binary(name: str, a: Any, b: Any) -> Any:
         if isinstance(b, TensorBase) or name in ("eq", "ne"):
             raise
         return NotImplemented
+
+
+def call_on_numbers(op: Operator, args: tuple, kwargs: dict | None) -> Any:
+    """Call an operator that got Python numbers for all its tensors: they become 0-dim tensors (spec R10)."""
+    places = {index for index, *_ in op.positions}
+    converted = tuple(
+        make_tensor(value) if i in places and isinstance(value, (bool, int, float, complex)) else value
+        for i, value in enumerate(args)
+    )
+    if not any(isinstance(value, TensorBase) for value in converted):
+        raise_missing(op, 0)
+    return op.call(converted, kwargs)
 
 
 _functions: dict[str, Any] = {}
@@ -93,6 +108,7 @@ def install_python_operators() -> None:
         "matmul": "matmul", "le": "le.Tensor", "gt": "gt.Tensor", "ge": "ge.Tensor", "eq": "eq.Tensor", "ne": "ne.Tensor",
     }
     operators = {name: OPERATORS["aten::" + op] for name, op in direct.items()}
+    operator.call_on_numbers = call_on_numbers
     install_operators(operators, slow_binary, _getitem, make_public_method("item"))
     for name in _BINARY:
         _functions[name] = getattr(F, name)
@@ -133,8 +149,8 @@ def _getitem_function(tensor: Any, index: Any) -> Any:
 
 
 def _rtruediv(self: Tensor, other: Any) -> Any:
-    if isinstance(other, (bool, int, float, complex, np.generic)):
-        return F.reciprocal(self) * other
+    if isinstance(other, (bool, int, float, complex, np.generic)) or not isinstance(self, TensorBase):
+        return self.reciprocal() * other
     return slow_binary_reflected("div", self, other)
 
 

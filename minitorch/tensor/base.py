@@ -26,6 +26,7 @@ from minitorch.dispatch.keys import (
     AUTOGRAD_KEYS,
     BACKEND_MASK,
     DEFAULT_INCLUDED,
+    PYTHON_KEYS,
     DispatchKey,
 )
 from minitorch.dispatch.local_state import LocalState, current
@@ -38,6 +39,8 @@ PARAMETER_CLASS = None  # nn.Parameter
 # C integers when compiled.
 _AD_INPLACE_OR_VIEW = AD_INPLACE_OR_VIEW
 _NORMAL_KEYS = AD_INPLACE_OR_VIEW | AUTOGRAD_KEYS
+# What a plain tensor may carry: only instances of classes with __torch_dispatch__ have the Python keys.
+_NO_PYTHON = 0xFFFFFFFFFFFFFFFF & ~PYTHON_KEYS
 
 # The key set of an ordinary CPU tensor; the ambient set of a thread where nothing is special.
 _PLAIN_CPU_KEYS = (
@@ -385,15 +388,18 @@ def _compare(name, a, b):
 
 
 def new_tensor(handle, key_set):
-    """Return a plain tensor around a handle: no history, no checks."""
+    """Return a plain tensor around a handle: no history, no checks.
+
+    It is of no subclass, so the Python keys that `key_set` may have of one are left out.
+    """
     if COMPILED:
         result: TensorBase = minitorch_new_object(TensorBase, TENSOR_CLASS)  # noqa: F821 (declared in the .pxd)
         result.handle = handle
-        result.key_set = key_set
+        result.key_set = key_set & _NO_PYTHON
         return result
     tensor = object.__new__(TENSOR_CLASS)
     tensor.handle = handle
-    tensor.key_set = key_set
+    tensor.key_set = key_set & _NO_PYTHON
     return tensor
 
 

@@ -25,6 +25,7 @@ from minitorch.tensor.base import Storage, make_storage, new_tensor
 from minitorch.tensor.creation import wrap
 from minitorch.tensor.memory import memory_of, memory_of_backend
 from minitorch.tensor.operators import F
+from minitorch.tensor.storage import BorrowedStorage
 
 _UINT8 = np.dtype(np.uint8)
 # What TensorBase keeps on each object; where it runs interpreted these stand in __dict__.
@@ -83,6 +84,7 @@ def _storage_of_meta(nbytes: int) -> Storage:
 
 
 copyreg.pickle(Storage, _reduce_storage)  # type: ignore[arg-type]
+copyreg.pickle(BorrowedStorage, _reduce_storage)  # type: ignore[arg-type]
 
 
 def _copy_storage(storage: Storage, memo: dict) -> Storage:

@@ -27,6 +27,7 @@ from minitorch.core.promotion import promote_types
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, parse_key
 from minitorch.dispatch.local_state import current
 from minitorch.tensor.base import TensorBase, new_tensor
+from minitorch.tensor.storage import borrow
 
 _PYTHON_DTYPES = {float: float64, int: int64, bool: bool_}
 _NUMBERS = (bool, int, float, complex)
@@ -339,6 +340,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
         array = _foreign_array(data, wanted)
         if np.may_share_memory(array, data):
             _warn_read_only(array, "NumPy array", 3)
+            return _finish(borrow(wrap(array)), device, False)
         return _finish(wrap(array), device, False)
     return _finish(wrap(array_from_data(data, wanted)), device, False)
 
@@ -366,7 +368,7 @@ def from_numpy(array: np.ndarray) -> Any:
     _warn_read_only(result, "NumPy array", 2)
     if result is array:  # a header of its own: resizing a tensor must not change the caller's array
         result = result.view()
-    return wrap(result)
+    return borrow(wrap(result))
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
@@ -374,7 +376,8 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     if isinstance(ext_tensor, TensorBase):
         return ext_tensor.clone() if copy else ext_tensor.alias()
     array = np.from_dlpack(ext_tensor)
-    return _finish(wrap(_foreign_array(array.copy() if copy else array, None)), device, False)
+    result = wrap(_foreign_array(array.copy() if copy else array, None))
+    return _finish(result if copy else borrow(result), device, False)
 
 
 def frombuffer(
@@ -424,7 +427,7 @@ def frombuffer(
         )
     array = np.frombuffer(view, dtype.np, count, offset)
     _warn_read_only(array, "buffer", 2)
-    result = wrap(array)
+    result = borrow(wrap(array))
     return result.requires_grad_(True) if requires_grad else result
 
 
@@ -465,7 +468,7 @@ def asarray(
                 f"'{wanted.scalar_name}'."  # type: ignore[union-attr]
             )
         array = source.astype((wanted or kind).np, copy=bool(copy))
-        result = wrap(array)
+        result = borrow(wrap(array)) if array is source else wrap(array)
     elif hasattr(obj, "__dlpack__"):
         return asarray(
             from_dlpack(obj), dtype=dtype, device=device, copy=copy, requires_grad=requires_grad

@@ -36,6 +36,10 @@ class Memory:
         """Return the address of the first element; 0 where there is none."""
         raise NotImplementedError
 
+    def writable(self, root: Any, handle: Any) -> Any:
+        """Return `handle` without the protection of Note [Memory that overlaps itself]; None where it had none."""
+        return None
+
     def allocate(self, nbytes: int) -> Any:
         """Return a new array of `nbytes` uninitialised bytes, to be the root of a storage."""
         raise NotImplementedError
@@ -61,6 +65,30 @@ class MetaMemory(Memory):
 
     def allocate(self, nbytes):
         return MetaArray((nbytes,), "uint8")
+
+
+def overlaps_itself(handle: Any) -> bool:
+    """Return whether elements of a handle stand in one place: a dimension of several has stride 0."""
+    return any(step == 0 and n > 1 for n, step in zip(handle.shape, handle.strides, strict=True)) and handle.size > 0
+
+
+def refuse_overlap(op_name: str, handle: Any) -> None:
+    """Raise RuntimeError for an in-place operator on memory that overlaps itself.
+
+    What the elements would be depends on the order of writing.
+    """
+    if overlaps_itself(handle):
+        raise RuntimeError(
+            f"{op_name}: unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            f"location (shape {list(handle.shape)}, strides {[s // max(handle.itemsize, 1) for s in handle.strides]}). "
+            "Please clone() the tensor before performing the operation."
+        )
+
+
+# In-place operators that write the same value everywhere, or where an index says: PyTorch lets them.
+WRITES_ONE_VALUE = frozenset(
+    ("zero_", "fill_", "masked_fill_", "index_fill_", "index_put_", "_index_put_impl_", "tril_", "triu_", "resize_")
+)
 
 
 _MEMORIES: dict[int, Memory] = {}

@@ -6,10 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from minitorch.tensor.base import TensorBase
+from minitorch.tensor.base import Storage, TensorBase
 from minitorch.tensor.memory import memory_of
 
 _BYTE = np.dtype("uint8")
+
+
+class BorrowedStorage(Storage):
+    """Memory that another object lent: a NumPy array, a buffer, an array of another library. It cannot grow."""
+
+    __slots__ = ()
+
+
+def borrow(tensor: TensorBase) -> TensorBase:
+    """Note that a new tensor's memory belongs to another object, and return the tensor."""
+    cell = BorrowedStorage()
+    cell.root = tensor.handle
+    tensor.storage_cell = cell
+    return tensor
 
 
 class UntypedStorage:
@@ -36,6 +50,10 @@ class UntypedStorage:
 
     size = nbytes
     __len__ = nbytes
+
+    def resizable(self) -> bool:
+        """Return whether it can grow: it belongs to its tensors, and to nobody else."""
+        return not isinstance(self._cell, BorrowedStorage)
 
     @property
     def device(self) -> Any:

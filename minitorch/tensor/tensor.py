@@ -11,7 +11,8 @@ from minitorch.core.dtype import DTYPES
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.core.memory_format import contiguous_format, format_strides
 from minitorch.core.meta_array import is_contiguous
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, PYTHON_KEYS
+from minitorch.dispatch.tensor_keys import python_keys
 from minitorch.tensor import indexing, memory
 from minitorch.tensor.base import TensorBase, VersionCounter, new_tensor, set_classes
 from minitorch.tensor.operators import F
@@ -37,13 +38,13 @@ class Tensor(TensorBase):
             if cls is Tensor:
                 return self
             empty = _legacy_new(())
-            self.handle, self.key_set = empty.handle, empty.key_set
+            self.handle, self.key_set = empty.handle, class_keys(cls, empty.key_set)
             return self
         source = _legacy_new(args)
         if cls is Tensor:
             return source
         self = TensorBase.__new__(cls)
-        self.handle, self.key_set = source.handle, source.key_set
+        self.handle, self.key_set = source.handle, class_keys(cls, source.key_set)
         self.storage_cell, self.version_counter = source.storage_cell, source.version_counter
         return self
 
@@ -131,7 +132,7 @@ class Tensor(TensorBase):
         if self.version_counter is None and self.key_set & AD_INPLACE_OR_VIEW:
             self.version_counter = VersionCounter()
         self.handle = value.handle
-        self.key_set = value.key_set
+        self.key_set = class_keys(type(self), value.key_set)
         self.shape_cache = None
 
     @property
@@ -317,7 +318,11 @@ class Tensor(TensorBase):
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
                 "memory first."
             )
-        return self.handle
+        handle = self.handle
+        if not handle.flags.writeable:  # of a view that overlaps itself (binding, Note [Memory that overlaps itself])
+            writable = memory.memory_of(self).writable(self.storage_of().root, handle)
+            return handle if writable is None else writable
+        return handle
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()
@@ -411,7 +416,7 @@ class Tensor(TensorBase):
         """Return the same memory and history as an instance of `cls`."""
         result = TensorBase.__new__(cls)
         alias = F.alias(self)
-        result.handle, result.key_set = alias.handle, alias.key_set
+        result.handle, result.key_set = alias.handle, class_keys(cls, alias.key_set)
         result.storage_cell, result.version_counter = alias.storage_cell, alias.version_counter
         result.node, result.output_nr = alias.node, alias.output_nr
         result.requires_grad_flag = alias.requires_grad_flag
@@ -421,11 +426,18 @@ class Tensor(TensorBase):
     @staticmethod
     def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
         result = TensorBase.__new__(cls)
-        result.handle, result.key_set = data.handle, data.key_set
+        result.handle, result.key_set = data.handle, class_keys(cls, data.key_set)
         result.storage_cell, result.version_counter = data.storage_of(), data.version_counter
         result.requires_grad_flag = require_grad
         result.tracked = True
         return result
+
+
+def class_keys(cls: type, keys: int) -> int:
+    """Return the key set of an instance of `cls`: the Python keys go with ``__torch_dispatch__``."""
+    if getattr(cls, "__torch_dispatch__", None) is None:
+        return keys & ~PYTHON_KEYS
+    return python_keys(keys)
 
 
 def _legacy_new(args: tuple) -> Any:

@@ -224,3 +224,27 @@ def test_inference_tensors_and_gradients():
     (x + constant).sum().backward()
     (x * constant.clone()).sum().backward()
     assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_inference_tensors_as_operands():
+    constant, x = inference_tensor(), mt.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved"):
+        (x * 1).mul_(constant)
+    for write in (
+        lambda: constant.t_(), lambda: constant[0].zero_(), lambda: constant.copy_(mt.ones(2)),
+        lambda: mt.add(mt.ones(2), 1, out=constant), lambda: constant.view(2, 1).mul_(2),
+    ):
+        with pytest.raises(RuntimeError, match="Inplace update to inference tensor"):
+            write()
+    assert constant.tolist() == [1.0, 1.0]
+    normal = mt.ones(2)
+    assert not normal.add_(constant).is_inference()
+    assert normal._version == 1
+    assert constant.detach().is_inference()
+    with mt.inference_mode():
+        assert mt.ones(2).requires_grad_().requires_grad
+        with mt.inference_mode(False):
+            assert not mt.ones(2).is_inference()
+            assert (x * 2).requires_grad
+            with pytest.raises(RuntimeError, match="Inplace update"):
+                constant.add_(1)

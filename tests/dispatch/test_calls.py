@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from minitorch.core.generator import Generator
 from minitorch.dispatch import introspect
 from minitorch.dispatch.key_set import (
     DispatchKeySet,
@@ -66,6 +67,7 @@ def test_probe_of_mixed_tensors(recorder, bare):
         ("f(Tensor[]? x, Tensor y) -> ()", lambda d, s: ([s], d), "CPU"),
         ("f(Any x, Tensor y) -> ()", lambda d, s: (s, d), "CPU"),
         ("f(int n, Tensor y) -> ()", lambda d, s: (1, s), "SparseCPU"),
+        ("f(Generator? g, Tensor y) -> ()", lambda d, s: (Generator(), d), "CPU"),
     ],
 )
 def test_which_arguments_count(recorder, bare, schema, make_args, expected):
@@ -95,8 +97,14 @@ def test_an_empty_list_ends_at_undefined(recorder):
 
 def test_arguments_that_do_not_match_are_refused_before_dispatch(recorder, bare):
     record = recorder("f(Tensor x) -> ()")
-    with pytest.raises(RuntimeError, match="Expected a value of type 'Tensor'"):
+    record.kernel("CompositeImplicitAutograd")
+    record.kernel("PythonDispatcher")
+    with (
+        IncludeKeysGuard(DispatchKeySet("PythonDispatcher")),
+        pytest.raises(RuntimeError, match="Expected a value of type 'Tensor'"),
+    ):
         record.call(3)
+    assert record.seen == []
 
 
 def test_the_mask_is_per_operator_and_per_backend(recorder, bare):
@@ -109,6 +117,9 @@ def test_the_mask_is_per_operator_and_per_backend(recorder, bare):
     x = bare("cpu")
     x.key_set |= bare("meta").key_set
     assert record.call(x) == ["AutogradMeta"]
+    # The highest backend bit of all that counts, that of the thread too.
+    with IncludeKeysGuard(DispatchKeySet("Meta")):
+        assert record.call(bare("cpu")) == ["AutogradMeta"]
 
 
 def test_excluded_beats_included(recorder, bare):

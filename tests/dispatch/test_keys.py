@@ -32,6 +32,27 @@ from minitorch.dispatch.operator import BACKEND_FALLBACKS, OPERATORS, PythonKern
 # -- K1 to K8: the keys --------------------------------------------------------------
 
 
+_FUNCTIONALITIES = """
+Undefined Dense FPGA Vulkan Metal Quantized CustomRNGKeyId MkldnnCPU Sparse SparseCsr NestedTensor BackendSelect Fake
+Python FuncTorchDynamicLayerBackMode Functionalize Conjugate Negative ZeroTensor ADInplaceOrView AutogradOther
+AutogradFunctionality AutogradNestedTensor Tracer AutocastCPU AutocastMTIA AutocastMAIA AutocastXPU AutocastIPU
+AutocastHPU AutocastXLA AutocastMPS AutocastCUDA AutocastPrivateUse1 FuncTorchBatched BatchedNestedTensor
+FuncTorchVmapMode Batched VmapMode FuncTorchGradWrapper DeferredInit PythonTLSSnapshot FuncTorchDynamicLayerFrontMode
+TESTING_ONLY_GenericWrapper TESTING_ONLY_GenericMode PreDispatch PythonDispatcher
+"""
+
+
+def test_functionalities_are_those_of_the_reference_in_its_order():
+    assert list(FUNCTIONALITIES) == _FUNCTIONALITIES.split()
+    assert [key.functionality for key in sorted(RUNTIME_KEYS)] == sorted(k.functionality for k in RUNTIME_KEYS)
+
+
+def test_a_higher_functionality_runs_first():
+    names = [name for name in FUNCTIONALITIES[1:] if name not in PER_BACKEND]
+    for lower, higher in zip(names, names[1:], strict=False):
+        assert DispatchKeySet(lower, higher).highest_priority().name == higher
+
+
 def test_functionalities_are_ordered_as_in_the_reference():
     assert len(FUNCTIONALITIES) == 47
     order = [
@@ -142,7 +163,23 @@ def test_device_types_have_keys(device_type, key_name):
     assert key_name in DispatchKey.by_name
 
 
-@pytest.mark.parametrize("device_type", ["opengl", "ideep"])
+_AUTOGRAD_FALLBACKS = ("CPU", "CUDA", "XLA", "MPS", "XPU", "HPU", "Lazy", "MTIA", "MAIA", "PrivateUse1", "Meta")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_autograd_keys_that_have_a_fallback(backend):
+    """K1: those of the known backends; the others' operators have none until somebody registers one."""
+    kernel = BACKEND_FALLBACKS.get(parse_key(f"Autograd{backend}").slot)
+    assert (kernel is not None) == (backend in _AUTOGRAD_FALLBACKS)
+    assert kernel is None or not kernel.is_fallthrough
+
+
+@pytest.mark.parametrize("name", ["Python", "PythonTLSSnapshot", "PythonDispatcher", "AutogradOther"])
+def test_keys_with_a_fallback_that_works(name):
+    assert not BACKEND_FALLBACKS[parse_key(name).slot].is_fallthrough
+
+
+@pytest.mark.parametrize("device_type", ["opengl", "ideep", "mkldnn"])
 def test_device_types_without_a_key(device_type):
     with pytest.raises(RuntimeError, match="no backend"):
         dispatch_key_name(device_type)
@@ -237,7 +274,12 @@ def test_keys_that_fall_through_by_default(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["CPU", "SparseCPU", "Fake", "AutocastIPU", "AutocastPrivateUse1", "DeferredInit"]
+    "name",
+    [
+        "CPU", "SparseCPU", "QuantizedCPU", "NestedTensorCPU", "FPGA", "MkldnnCPU", "Fake", "AutogradNestedTensor",
+        "AutocastIPU", "AutocastHPU", "AutocastXLA", "AutocastPrivateUse1", "DeferredInit",
+        "TESTING_ONLY_GenericWrapper", "TESTING_ONLY_GenericMode",
+    ],
 )
 def test_keys_without_a_fallback(name):
     assert parse_key(name).slot not in BACKEND_FALLBACKS

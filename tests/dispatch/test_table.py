@@ -125,6 +125,30 @@ def test_explicit_nonfunctional_beats_explicit(entry_at):
     assert entry("XLA") == "CEA"
 
 
+@pytest.mark.parametrize(
+    ("registered", "key", "expected"),
+    [
+        ("SparseVE + CEA + CIA", "SparseVE", "kernel"),
+        ("CEA-NF + CEA + CIA", "VE", "CEA-NF"),
+        ("CEA + CIA", "SparseVE", "CEA"),
+        ("CIA-Nested + CIA", "NestedTensorVE", "CIA-Nested"),
+        ("CIA + Autograd", "AutogradHIP", "CIA"),
+        ("Autograd", "AutogradHIP", "Autograd"),
+        ("BatchedDecomp", "FuncTorchBatched", "BatchedDecomp"),
+        ("CIA", "FuncTorchBatched", "fallback"),
+        ("CPU", "AutogradHIP", "fallback"),
+        ("CPU", "SparseVE", "fallback"),
+        ("CPU", "SparseHIP", "missing"),
+    ],
+)
+def test_each_rule_comes_before_the_next(entry_at, library, registered, key, expected):
+    """T1: of two that could both fill a key the first in the order does; a fallback is there for each of these keys."""
+    wild = library("_", "IMPL")
+    for name in ("FuncTorchBatched", "AutogradHIP", "SparseVE", "NestedTensorVE"):
+        wild.fallback(lambda op, *args: None, name)
+    assert entry_at(registered)(key) == expected
+
+
 def test_undefined_never_takes_autograd_nested_or_fallback_kernels(entry_at):
     assert entry_at("Autograd + CIA-Nested + BatchedDecomp")("Undefined") == "missing"
 

@@ -9,9 +9,21 @@ import pytest
 import minitorch
 from minitorch import dispatch
 from minitorch.dispatch.key_set import DispatchKeySet
-from minitorch.dispatch.local_state import IncludeKeysGuard, below_autograd
+from minitorch.dispatch.keys import AUTOCAST_KEYS, FUNCTIONALITY_MASK, full_after_bits, parse_key
+from minitorch.dispatch.local_state import (
+    ExcludeKeysGuard,
+    ForceKeysGuard,
+    IncludeKeysGuard,
+    below_autograd,
+    current,
+)
 from minitorch.dispatch.namespace import ops
+from minitorch.dispatch.operator import KeyedObject
+from minitorch.dispatch.scopes import autocast_level
 from minitorch.dispatch.trace import show_dispatch_trace
+from minitorch.dispatch.transforms import Interpreter, TransformType, current_interpreter
+from minitorch.library import register_autocast
+from minitorch.modes import TorchDispatchMode
 from minitorch.ops.overriding import DisableTorchFunction, TorchFunctionMode
 
 NORMAL = DispatchKeySet("CPU", "ADInplaceOrView", "AutogradCPU", "AutocastCPU")
@@ -43,22 +55,31 @@ def test_keys_of_meta_tensors():
 
 @pytest.fixture
 def hops():
-    """Run a function; return the outermost hops as ``"op: key -> key"``, one a fresh call."""
+    """Run a function; return its fresh calls as ``"op: key -> key"``.
 
-    def run(fn) -> list[str]:
+    The outermost ones; or all, each with one space for each level that it is inside of.
+    """
+
+    def run(fn, nested=False) -> list[str]:
         lines: list[str] = []
         with show_dispatch_trace(write=lines.append):
             fn()
-        calls: list[list[str]] = []
+        calls: list[list] = []  # depth, depth of the last hop, text
         for line in lines:
             found = re.fullmatch(r"( +)\[(\w+)\] op=\[(.*)\], key=\[(.*)\]\n", line)
             assert found is not None
             indent, label, op, key = found.groups()
+            depth = len(indent)
             if label == "call":
-                calls.append([len(indent), f"{op}: {key}"])
+                calls.append([depth, depth, f"{op}: {key}"])
             else:
-                calls[-1][1] += f" -> {key}"
-        return [text for depth, text in calls if depth == 1]
+                # Of the call whose last hop was one level above.
+                passed_on = next(call for call in reversed(calls) if call[1] == depth - 1)
+                passed_on[1] = depth
+                passed_on[2] += f" -> {key}"
+        if nested:
+            return [" " * (depth - 1) + text for depth, _, text in calls]
+        return [text for depth, _, text in calls if depth == 1]
 
     return run
 
@@ -95,6 +116,147 @@ def test_factories_choose_their_backend_and_redispatch(hops):
     assert text.startswith("aten::ones: BackendSelect -> CPU")
     with IncludeKeysGuard(DispatchKeySet("Meta")):
         assert minitorch.ones(2).device.type == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("layout", "key"),
+    [("sparse_coo", "SparseCPU"), ("sparse_csr", "SparseCsrCPU"), ("sparse_bsc", "SparseCsrCPU")],
+)
+def test_factories_choose_by_layout_too(library, layout, key):
+    """R19: what is not strided goes to a backend functionality of its own, or fails there."""
+    layout = getattr(minitorch, layout)
+    with pytest.raises(NotImplementedError, match=f"from the '{key}' backend"):
+        minitorch.zeros(2, layout=layout)
+    seen = []
+
+    def kernel(key_set, size, **kwargs):
+        seen.append((key_set, kwargs["layout"]))
+        return minitorch.ones(size)
+
+    for name in ("zeros", "zeros_like"):
+        lib = library("aten", "IMPL")
+        lib.impl(name, kernel if name == "zeros" else lambda ks, x, **kw: kernel(ks, x.shape, **kw), key, with_keyset=True)
+    assert minitorch.zeros(2, layout=layout).tolist() == [1.0, 1.0]
+    minitorch.zeros_like(minitorch.ones(2), layout=layout)
+    assert seen == [(DispatchKeySet(key), layout)] * 2
+    assert minitorch.zeros(2, layout=minitorch.strided).tolist() == [0.0, 0.0]
+
+
+def test_nothing_between_backend_select_and_the_backend_runs(library):
+    lib = library("aten", "IMPL")
+    lib.impl("ones", lambda *args: pytest.fail("a level below BackendSelect ran"), "CustomRNGKeyId")
+    with IncludeKeysGuard(DispatchKeySet("CustomRNGKeyId")):
+        x = minitorch.ones(2)
+    assert x.tolist() == [1.0, 1.0]
+
+
+# -- R20: the walks where other levels take part ------------------------------------------
+
+
+def test_an_implicit_composite_stands_at_the_autograd_key(hops):
+    x = minitorch.ones(2, 2)
+    assert hops(lambda: minitorch.matmul(x, x), nested=True) == [
+        "aten::matmul: AutogradCPU",
+        " aten::mm: AutogradCPU -> CPU",
+    ]
+
+
+def test_under_autocast_arguments_are_cast_and_the_call_made_again(hops, library):
+    register_autocast("aten::mm", "cpu", minitorch.bfloat16, lib=library("aten", "IMPL"))
+    x, w = minitorch.ones(2, 2), minitorch.ones(2, 2).to(minitorch.bfloat16)
+    with autocast_level("cpu"):
+        assert hops(lambda: minitorch.mm(x, w), nested=True) == [
+            "aten::mm: AutocastCPU",
+            " aten::_to_copy: AutogradCPU -> BackendSelect -> CPU",
+            " aten::mm: AutogradCPU -> CPU",
+        ]
+        with autocast_level("cpu", False):
+            assert hops(lambda: minitorch.mm(x, x)) == ["aten::mm: AutogradCPU -> CPU"]
+
+
+def test_under_a_dispatch_mode(hops):
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    x = minitorch.ones(2)
+    with Mode():
+        assert hops(lambda: x + 1, nested=True) == [
+            "aten::add.Tensor: PythonTLSSnapshot -> AutogradCPU -> Python",
+            "   aten::add.Tensor: CPU",
+        ]
+        assert hops(lambda: minitorch.ones(2))[0].startswith("aten::ones: PythonTLSSnapshot -> Python")
+
+
+def test_a_lazy_bit_is_met_below_autograd(hops, library):
+    """``c.conj() + 1``, with a double of the Conjugate level: it clones arguments that carry the bit (B2)."""
+    bit = DispatchKeySet("Conjugate").bits
+
+    def materialize(key_set, op, *args, **kwargs):
+        if op is not ops.aten.clone.default:
+            args = [a.clone() if isinstance(a, minitorch.Tensor) and a.key_set & bit else a for a in args]
+        return op.redispatch(key_set & DispatchKeySet.full_after("Conjugate"), *args, **kwargs)
+
+    library("_", "IMPL").fallback(materialize, "Conjugate", with_keyset=True)
+    c = minitorch.ones(2, dtype=minitorch.complex64)
+    c.key_set |= bit
+    assert hops(lambda: c + 1, nested=True) == [
+        "aten::add.Tensor: AutogradCPU -> Conjugate -> CPU",
+        "  aten::clone: Conjugate -> CPU",
+    ]
+
+
+class _Batched(KeyedObject):
+    """A tensor that one level of vmap wrapped."""
+
+    def __init__(self, value):
+        self.value = value
+        self.key_set = value.key_set | DispatchKeySet("FuncTorchBatched").bits
+
+
+class _Vmap(Interpreter):
+    transform = TransformType.Vmap
+
+
+def _enter_stack(key_set, op, *args, **kwargs):
+    """Double of the level that enters the stack of transforms (G2, G3)."""
+    state = current()
+    interpreter = current_interpreter()
+    interpreter.ambient = (state.included, state.excluded)
+    back, front = (parse_key(f"FuncTorchDynamicLayer{end}Mode") for end in ("Back", "Front"))
+    between = full_after_bits(front) & ~full_after_bits(back) & FUNCTIONALITY_MASK | front.bits
+    owned = DispatchKeySet("FuncTorchBatched", "BatchedNestedTensor", "PythonDispatcher").bits
+    excluded = between & ~back.bits & ~owned & ~AUTOCAST_KEYS
+    with ForceKeysGuard(state.included, state.excluded | excluded):
+        return op(*args, **kwargs)
+
+
+def _leave_stack(key_set, op, *args, **kwargs):
+    """Double of the level that hands a call to what is around the transform (G4)."""
+    with current_interpreter().lower():
+        return op(*args, **kwargs)
+
+
+def test_inside_vmap(hops, library):
+    """An operator with a batch rule goes through the stack, then to the levels outside."""
+    wild, lib = library("_", "IMPL"), library("aten", "IMPL")
+    wild.fallback(_enter_stack, "FuncTorchDynamicLayerFrontMode", with_keyset=True)
+    wild.fallback(_leave_stack, "FuncTorchDynamicLayerBackMode", with_keyset=True)
+
+    def batch_rule(x):
+        with ExcludeKeysGuard(DispatchKeySet("FuncTorchBatched")):
+            return ops.aten.sin(x.value)
+
+    lib.impl("sin", batch_rule, "FuncTorchBatched")
+    x = minitorch.ones(3, 2)
+    with _Vmap():
+        assert hops(lambda: ops.aten.sin(_Batched(x)), nested=True) == [
+            "aten::sin: FuncTorchDynamicLayerFrontMode",
+            " aten::sin: FuncTorchBatched",
+            "  aten::sin: FuncTorchDynamicLayerBackMode",
+            "   aten::sin: AutogradCPU -> CPU",
+        ]
+    assert hops(lambda: ops.aten.sin(x)) == ["aten::sin: AutogradCPU -> CPU"]
 
 
 def test_public_names_of_the_package():

@@ -30,6 +30,7 @@ cdef class PointwiseKernel(ArrayKernel):
 
 cdef class InplacePointwiseKernel(PointwiseKernel):
     @cython.locals(count=cython.Py_ssize_t)
+    cdef object write(self, Operator op, object a, tuple args, dict kwargs)
     cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
 
 cdef class WritingKernel(ArrayKernel):

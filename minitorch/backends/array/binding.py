@@ -8,11 +8,13 @@ that the user reads which argument was wrong and not what NumPy made of it.
 
 from __future__ import annotations
 
+from minitorch.backends.array.common import is_writeable
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS
 from minitorch.dispatch.local_state import LocalState, current
 from minitorch.dispatch.operator import Kernel
 from minitorch.ops.shapes.registry import SHAPES
 from minitorch.tensor.base import TensorBase, new_tensor
+from minitorch.tensor.memory import WRITES_ONE_VALUE, memory_of, overlaps_itself, refuse_overlap
 
 COMPILED = not __file__.endswith(".py")
 _NORMAL_KEYS = AD_INPLACE_OR_VIEW | AUTOGRAD_KEYS
@@ -216,6 +218,9 @@ class InplacePointwiseKernel(PointwiseKernel):
         a = args[0]
         if self.loop is not None and self.loop.run(args, kwargs) is not None:
             return a
+        return self.write(op, a, args, kwargs)
+
+    def write(self, op, a, args, kwargs):
         if isinstance(a, TensorBase):
             first: TensorBase = a
             x = first.handle
@@ -224,7 +229,10 @@ class InplacePointwiseKernel(PointwiseKernel):
                 dtype = x.dtype
                 if dtype in self.fast:
                     if count == 1:
-                        self.ufunc(x, x)
+                        try:
+                            self.ufunc(x, x)
+                        except ValueError as error:
+                            return write_protected(self, op, args, kwargs, error)
                         return a
                     if count == 2:
                         b = args[1]
@@ -235,14 +243,47 @@ class InplacePointwiseKernel(PointwiseKernel):
                                 try:
                                     self.ufunc(x, y, x)
                                 except Exception as error:
-                                    explain(op, args, kwargs, error)
+                                    return write_protected(self, op, args, kwargs, error)
                                 return a
                         elif dtype.kind == "f" and (type(b) is float or type(b) is int):
-                            self.ufunc(x, b, x)
+                            try:
+                                self.ufunc(x, b, x)
+                            except ValueError as error:
+                                return write_protected(self, op, args, kwargs, error)
                             return a
             result = self.run_plain(op, args, kwargs)
-            write_back(self.xp, op, x, result)
+            try:
+                write_back(self.xp, op, x, result)
+            except ValueError as error:
+                return write_protected(self, op, args, kwargs, error)
         return a
+
+
+def write_protected(kernel, op, args, kwargs, error):
+    """Run an in-place kernel again that NumPy refused to let write, or raise.
+
+    Note [Memory that overlaps itself]
+        An expanded tensor has several elements in one place, and PyTorch refuses to change it in
+        place.  To look for stride 0 at each in-place call would cost those that have none; so such
+        arrays are made read-only when they are made (`protect_overlap`), and NumPy refuses for
+        nothing.  What is refused too, since views of a read-only array are read-only, is let
+        through here: views that do not overlap, and operators that may write to memory that does.
+    """
+    target = args[0]
+    handle = target.handle
+    if is_writeable(handle):
+        explain(op, args, kwargs, error)
+    if op.basename not in WRITES_ONE_VALUE:
+        refuse_overlap(op.basename, handle)
+    writable = memory_of(target).writable(target.storage_of().root, handle)
+    if writable is None:
+        raise error  # the array of somebody else, who does not want it changed
+    target.handle = writable
+    try:
+        return kernel.run(op, None, args, kwargs)
+    finally:
+        if overlaps_itself(handle):
+            target.handle = handle
 
 
 def write_back(xp, op, target, result):
@@ -287,7 +328,12 @@ class WritingKernel(ArrayKernel):
     __slots__ = ()
 
     def run(self, op, entry, args, kwargs):
-        self.run_plain(op, args, kwargs)
+        try:
+            self.run_plain(op, args, kwargs)
+        except ValueError as error:
+            if is_writeable(args[0].handle):
+                raise
+            return write_protected(self, op, args, kwargs, error)
         return args[0]
 
 

@@ -88,3 +88,19 @@ def fused_float64(a, b: float, c: float):
     rest = total - product
     error += (product - (total - rest)) + (c - rest)
     return total + error
+
+
+def protect_overlap(array):
+    """Return a view, made read-only if its elements share memory (Note [Memory that overlaps itself])."""
+    flags = array.flags
+    if hasattr(flags, "writeable"):  # CuPy's arrays are always writable
+        for n, step in zip(array.shape, array.strides, strict=True):
+            if step == 0 and n > 1:
+                flags.writeable = False
+                break
+    return array
+
+
+def is_writeable(array):
+    """Return whether an array may be written: all may, but NumPy's that say no."""
+    return getattr(array.flags, "writeable", True)

@@ -7,7 +7,7 @@ the kernel raises the error itself, because no shape function sees values.
 
 from __future__ import annotations
 
-from minitorch.backends.array.common import SMALL, accumulate_dtype, contiguous, is_low_precision
+from minitorch.backends.array.common import SMALL, accumulate_dtype, contiguous, is_low_precision, is_writeable
 from minitorch.backends.array.elementwise import arranged
 from minitorch.backends.array.registry import array_kernel
 from minitorch.core.promotion import result_type, result_type_of_two
@@ -381,6 +381,8 @@ def index_add_kernel(xp, self, dim, index, source, *, alpha=1):
 
 @array_kernel("index_add_")
 def index_add_inplace_kernel(xp, self, dim, index, source, *, alpha=1):
+    if not is_writeable(self):  # add.at would not look
+        raise ValueError("the array is read-only")
     _index_add_into(xp, self, dim, index, source, alpha)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from minitorch.backends.array.common import protect_overlap
 from minitorch.backends.array.registry import array_kernel, view_kernel
 from minitorch.core.meta_array import MetaArray
 from minitorch.ops.shapes.geometry import expand_geometry
@@ -226,6 +227,10 @@ def float_to_integer(xp, array, target):
 
 @array_kernel("copy_")
 def copy_kernel(xp, self, src, non_blocking=False):
+    if isinstance(src, (bool, int, float, complex)):
+        src = xp.asarray(src)
+    if src.ndim > self.ndim:
+        raise ValueError("the source has dimensions that the target has not")
     if src.dtype.kind == "c" and self.dtype.kind not in "cb":
         src = src.real
     elif self.dtype.kind in "iu" and src.dtype.kind in "fV":
@@ -285,8 +290,8 @@ def strided_view(xp, array, geometry):
 def expand_kernel(xp, self, size, *, implicit=False):
     shape, strides = expand_geometry(self.shape, self.strides, size)
     if self.flags.c_contiguous and self.size:
-        return xp.ndarray(shape, self.dtype, self, 0, strides)
-    return strided_view(xp, self, MetaArray(shape, self.dtype, strides))
+        return protect_overlap(xp.ndarray(shape, self.dtype, self, 0, strides))
+    return protect_overlap(strided_view(xp, self, MetaArray(shape, self.dtype, strides)))
 
 
 @view_kernel("diagonal")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from minitorch.backends.array.common import protect_overlap
 from minitorch.core.device import device
 from minitorch.tensor.memory import Memory
 
@@ -51,7 +52,14 @@ class NumpyMemory(Memory):
         if 0 in shape or flat.size == 0:
             return np.empty(shape, dtype)
         # The constructor is faster than as_strided, knows float8, and lets negative strides go back.
-        return np.ndarray(shape, dtype, flat, offset, strides)
+        return protect_overlap(np.ndarray(shape, dtype, flat, offset, strides))
+
+    def writable(self, root, handle):
+        if handle.flags.writeable or not root.flags.writeable:
+            return None
+        result = self.strided(root, handle.shape, handle.strides, self.offset(root, handle), handle.dtype)
+        result.flags.writeable = True
+        return result
 
     def address(self, handle):
         return address_of(handle) if handle.size else 0

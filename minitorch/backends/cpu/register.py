@@ -8,14 +8,14 @@ from minitorch.backends import storage_kernels
 from minitorch.backends.array import binding, registry
 from minitorch.backends.cpu import loops
 from minitorch.backends.cpu.memory import NumpyMemory
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, parse_key
 from minitorch.dispatch.local_state import on_thread_start
 from minitorch.dispatch.operator import OPERATORS
+from minitorch.dispatch.tensor_keys import tensor_keys
 from minitorch.ops.families import load_families
 from minitorch.ops.registry import DECLARATIONS
 from minitorch.tensor.memory import register_memory
 
-CPU_KEYS = parse_key("CPU").bits | parse_key("AutogradCPU").bits | parse_key("AutocastCPU").bits | AD_INPLACE_OR_VIEW
+CPU_KEYS = tensor_keys("Dense", "CPU")
 
 _KINDS = {
     "f": ("float32", "float64"),

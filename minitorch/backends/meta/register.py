@@ -5,22 +5,22 @@ from __future__ import annotations
 from minitorch.backends import storage_kernels
 from minitorch.backends.array.binding import handle_of
 from minitorch.core.meta_array import MetaArray
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, parse_key
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW
 from minitorch.dispatch.local_state import current
 from minitorch.dispatch.operator import OPERATORS, Kernel
+from minitorch.dispatch.tensor_keys import inference_keys, tensor_keys
 from minitorch.ops.registry import DECLARATIONS
 from minitorch.ops.shapes.registry import SHAPES
 from minitorch.tensor.base import new_tensor
 from minitorch.tensor.memory import MetaMemory, register_memory
 
-META_KEYS = parse_key("Meta").bits | parse_key("AutogradMeta").bits | AD_INPLACE_OR_VIEW
-_NORMAL_KEYS = AD_INPLACE_OR_VIEW | AUTOGRAD_KEYS
+META_KEYS = tensor_keys("Dense", "Meta")
 
 
 def wrap(result):
     """Return meta tensors around the meta arrays in a result."""
     if isinstance(result, MetaArray):
-        keys = META_KEYS & ~_NORMAL_KEYS if current().inference_mode else META_KEYS
+        keys = inference_keys(META_KEYS) if current().inference_mode else META_KEYS
         return new_tensor(result, keys)
     if isinstance(result, tuple):
         return tuple(wrap(r) for r in result)

@@ -309,7 +309,7 @@ def to_copy_shape(
 
 @shape("copy_")
 def copy_shape(self, src, non_blocking=False):
-    broadcast = broadcast_shapes(self.shape, src.shape)
+    broadcast = broadcast_shapes(self.shape, getattr(src, "shape", ()))
     check(
         broadcast == tuple(self.shape),
         f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(broadcast)}",

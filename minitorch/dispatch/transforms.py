@@ -1,0 +1,150 @@
+"""The transforms that a thread is inside of: ``vmap``, ``grad`` and their kind, as a stack.
+
+Each active transform is an `Interpreter`, one level of the stack; the last is the innermost.
+What a transform does with an operator stands at its keys.  Here is what kernels of those keys,
+batch rules and `py_impl` functions need to know: which transform is the innermost, and how
+to call on with it out of the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from enum import Enum
+from typing import Any, NamedTuple, Protocol
+
+from minitorch.dispatch.keys import FUNCTORCH_LAYERS
+from minitorch.dispatch.local_state import current
+
+_STACK = "transforms"  # in the thread's `extra`
+
+
+class TransformType(Enum):
+    """What an interpreter does."""
+
+    Vmap = 1
+    Grad = 2
+    Jvp = 3
+    Functionalize = 4
+
+
+class VmapInfo(NamedTuple):
+    """What a batch rule is told of the ``vmap`` that it runs for.
+
+    Attributes
+    ----------
+    batch_size : int
+    randomness : {"error", "different", "same"}
+        What random operators shall do.
+    """
+
+    batch_size: int
+    randomness: str
+
+
+class Interpreter:
+    """One active transform; as a scope, it is the innermost one.
+
+    Attributes
+    ----------
+    transform : TransformType
+    level : int
+        Its place in the stack, from 1; 0 while it is not active.
+    ambient : tuple of (int, int) or None
+        What the thread included and excluded when the call that is being interpreted was made;
+        the level that enters the stack sets it. None where no call is under way.
+    """
+
+    transform: TransformType
+
+    def __init__(self) -> None:
+        self.level = 0
+        self.ambient: tuple[int, int] | None = None
+        self._outer: tuple[tuple[Interpreter, ...], int] | None = None
+
+    def __enter__(self) -> Any:
+        if self._outer is not None:
+            raise RuntimeError(f"{type(self).__name__} is active already; make another interpreter for another level")
+        state = current()
+        outer = interpreter_stack()
+        self._outer = (outer, state.included & FUNCTORCH_LAYERS)
+        self.level = len(outer) + 1
+        state.extra[_STACK] = (*outer, self)
+        state.included |= FUNCTORCH_LAYERS
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        assert self._outer is not None
+        state = current()
+        outer, layers = self._outer
+        state.extra[_STACK] = outer
+        state.included = (state.included & ~FUNCTORCH_LAYERS) | layers
+        self._outer = None
+        self.level = 0
+
+    @contextmanager
+    def lower(self) -> Iterator[None]:
+        """Scope: calls are made as the code around this transform would make them.
+
+        The innermost transform, which must be this one, is out of the stack, and the ambient key sets
+        are those of the call that is being interpreted.
+        """
+        stack = interpreter_stack()
+        if not stack or stack[-1] is not self:
+            raise RuntimeError(f"{type(self).__name__} is not the innermost transform of this thread")
+        state = current()
+        saved = (state.included, state.excluded)
+        if self.ambient is not None:
+            state.included, state.excluded = self.ambient
+        state.extra[_STACK] = stack[:-1]
+        if len(stack) == 1:
+            state.included &= ~FUNCTORCH_LAYERS
+        try:
+            yield
+        finally:
+            state.extra[_STACK] = stack
+            state.included, state.excluded = saved
+
+
+class VmapLevel(Protocol):
+    """What a batch rule's kernel asks of the interpreter of ``vmap``."""
+
+    transform: TransformType
+    batch_size: int
+    randomness: str
+
+    def lower(self) -> AbstractContextManager[None]:
+        """Return the scope in which this level is out of the way."""
+        ...
+
+    def unwrap(self, tensor: Any) -> tuple[Any, int | None]:
+        """Return a tensor's value and which dimension of it is mapped; None if it is not batched at this level."""
+        ...
+
+    def wrap(self, value: Any, dim: int) -> Any:
+        """Return `value` as a tensor batched at this level."""
+        ...
+
+
+def interpreter_stack() -> tuple[Interpreter, ...]:
+    """Return the active transforms of this thread, the innermost last."""
+    return current().extra.get(_STACK, ())
+
+
+def set_interpreter_stack(stack: tuple[Interpreter, ...]) -> None:
+    """Make `stack` the transforms of this thread: for one that works in place of another."""
+    current().extra[_STACK] = stack
+
+
+def current_interpreter() -> Interpreter:
+    """Return the innermost transform.
+
+    Raises
+    ------
+    RuntimeError
+        If this thread is inside of none.
+    """
+    stack = interpreter_stack()
+    if not stack:
+        raise RuntimeError("no transform (vmap, grad, ...) is active in this thread")
+    return stack[-1]

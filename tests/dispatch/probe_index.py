@@ -1,0 +1,298 @@
+"""Which tests run which rule of the dispatcher's specification.
+
+Rules have the specification's numbers: K keys, R the key set of a call, T tables, X kernels, S schemas, L the
+library API, O operator objects, U debugging aids, and of the functionality levels A autograd, D the Python
+dispatcher, P dispatch modes.  ``K17 probe``, ``T7 table`` are the tables that belong to a rule.
+
+`LATER` says what of a rule waits for a feature that does not exist yet; the tests named here run the part of it that
+the dispatcher itself has to do, with a double of the feature where one is needed.
+"""
+
+from __future__ import annotations
+
+_PLACES = {
+    "calls": "dispatch/test_calls.py",
+    "introspect": "dispatch/test_introspect.py",
+    "keys": "dispatch/test_keys.py",
+    "library": "dispatch/test_library.py",
+    "namespace": "dispatch/test_namespace.py",
+    "numbers": "dispatch/test_numbers.py",
+    "python": "dispatch/test_python_dispatcher.py",
+    "schema": "dispatch/test_schema.py",
+    "scopes": "dispatch/test_scopes.py",
+    "table": "dispatch/test_table.py",
+    "kinds": "dispatch/test_tensor_keys.py",
+    "trace": "dispatch/test_trace.py",
+    "walks": "dispatch/test_walks.py",
+    "custom": "library/test_custom_op.py",
+    "infer": "library/test_infer_schema.py",
+    "opcheck": "library/test_opcheck.py",
+    "formulas": "library/test_register_autograd.py",
+    "vmap": "library/test_register_vmap.py",
+    "modes": "modes/test_dispatch_mode.py",
+    "grad": "autograd/test_grad_modes.py",
+    "fallback": "autograd/test_autograd_fallback.py",
+    "views": "autograd/test_views_and_versions.py",
+    "engine": "autograd/test_engine.py",
+    "hooks": "autograd/test_hooks_and_graph.py",
+    "backward": "autograd/test_scopes_in_backward.py",
+    "function modes": "autograd/test_function_modes.py",
+    "logging": "testing/test_logging_tensor.py",
+    "flops": "utils/test_flop_counter.py",
+}
+
+# rule: "place: test test; place: test"
+_RULES = {
+    # 1. keys and key sets
+    "K1": "keys: test_functionalities_are_those_of_the_reference_in_its_order test_a_higher_functionality_runs_first"
+    " test_keys_that_fall_through_by_default test_keys_without_a_fallback test_autograd_keys_that_have_a_fallback"
+    " test_keys_with_a_fallback_that_works test_order_of_runtime_keys_agrees_with_the_reference",
+    "K2": "keys: test_six_functionalities_are_per_backend_and_name_their_keys",
+    "K3": "keys: test_autocast_keys_are_functionalities_of_their_own; scopes: test_autocast_scopes_touch_one_key_each",
+    "K4": "keys: test_backends_are_ordered test_highest_priority; calls: test_including_meta_redirects",
+    "K5": "keys: test_device_types_have_keys test_device_types_without_a_key",
+    "K6": "keys: test_alias_keys test_building_blocks_undefined_and_aliases",
+    "K7": "keys: test_alias_membership test_slots_filled_by_one_alias",
+    "K8": "keys: test_implicit_composites_do_not_cover_functionalize_or_batched;"
+    " table: test_batched_takes_only_the_batched_alias test_each_rule_comes_before_the_next",
+    "K9": "keys: test_a_set_does_not_know_which_backend_a_functionality_came_with",
+    "K10": "keys: test_building_blocks_undefined_and_aliases",
+    "K11": "keys: test_has_compares_all_bits_of_the_key",
+    "K12": "keys: test_union_and_intersection_act_on_both_kinds_of_bits test_backend_bits_survive_removal"
+    " test_removing_a_key_removes_the_functionality_of_every_backend",
+    "K13": "keys: test_highest_priority",
+    "K14": "keys: test_iteration_goes_from_the_lowest_functionality_and_backend_up test_full_has_every_runtime_key",
+    "K15": "keys: test_full_after test_full_after_agrees_with_the_reference test_full_has_every_runtime_key",
+    "K16": "keys: test_full_after_keeps_the_python_dispatcher; python: test_it_survives_masking",
+    "K17": "keys: test_named_sets",
+    "K17 probe": "keys: test_a_set_does_not_know_which_backend_a_functionality_came_with"
+    " test_removing_a_key_removes_the_functionality_of_every_backend test_backend_bits_survive_removal"
+    " test_building_blocks_undefined_and_aliases test_full_after test_named_sets test_full_has_every_runtime_key",
+    # 2. the key set of a call
+    "R1": "calls: test_with_keyset_gets_the_masked_set_of_a_call test_excluded_beats_included"
+    " test_including_meta_redirects; introspect: test_explain test_explain_heeds_ambient_sets",
+    "R2": "calls: test_the_mask_is_per_operator_and_per_backend",
+    "R3": "calls: test_excluded_beats_included; scopes: test_excluded_beats_included_in_every_pair",
+    "R4": "calls: test_redispatch_looks_at_neither_arguments_nor_ambient_sets",
+    "R5": "calls: test_a_new_thread_starts_from_the_defaults; scopes: test_a_new_thread_is_in_no_scope;"
+    " backward: test_a_pass_in_a_fresh_thread; engine: test_grad_mode_is_per_thread",
+    "R6": "calls: test_which_arguments_count test_keyword_only_tensors_count;"
+    " schema: test_dispatch_positions_are_those_of_declared_tensors",
+    "R7": "calls: test_which_arguments_count; schema: test_dispatch_positions_are_those_of_declared_tensors",
+    "R8": "calls: test_arguments_that_do_not_match_are_refused_before_dispatch",
+    "R9": "calls: test_an_empty_list_ends_at_undefined test_operators_without_tensors",
+    "R10": "numbers: test_a_number_stands_for_a_tensor test_a_number_contributes_no_key_that_matters"
+    " test_numbers_alone_make_tensors_of_the_cpu test_elsewhere_it_is_a_type_error"
+    " test_operator_objects_raise_a_mismatch test_custom_operators_take_no_numbers; namespace: test_numbers_for_tensors",
+    "R10 probe": "calls: test_probe_of_mixed_tensors test_which_arguments_count test_an_empty_list_ends_at_undefined",
+    "R11": "kinds: test_every_backend_has_its_keys test_layouts_without_a_backend_have_the_other_autograd"
+    " test_real_tensors_have_the_keys_of_their_kind test_requires_grad_changes_no_keys",
+    "R12": "kinds: test_kinds_of_tensors test_a_call_passes_the_levels_of_a_tensor_from_the_highest_down"
+    " test_real_tensors_have_the_keys_of_their_kind test_keys_of_subclasses test_kinds_agree_with_the_reference"
+    " test_plain_tensors_never_carry_the_python_keys; walks: test_keys_of_dense_tensors test_keys_of_inference_tensors"
+    " test_keys_of_meta_tensors",
+    "R13": "kinds: test_views_inherit_lazy_bits_and_results_do_not",
+    "R14": "calls: test_defaults",
+    "R15": "scopes: test_what_a_scope_changes test_scopes_nest_and_end_with_errors test_a_scope_undoes_only_what_it_did"
+    " test_inference_mode_off_undoes_it test_autocast_scopes_touch_one_key_each;"
+    " calls: test_exclude_removes_on_exit_only_what_it_added test_include_removes_on_exit_only_what_it_added"
+    " test_set_excluded_forces_membership_and_restores test_force_and_preserve test_guards_restore_on_exceptions;"
+    " grad: test_scopes_and_keys test_scopes_nest",
+    "R16": "calls: test_query_of_a_per_backend_key_compares_both_bits",
+    "R17": "grad: test_which_levels_run; calls: test_levels_of_a_normal_call test_grad_mode_changes_no_keys"
+    " test_levels_in_inference_mode test_an_inference_tensor_outside_meets_ad_inplace_or_view"
+    " test_levels_below_the_guards",
+    "R18": "grad: test_inference_tensors_have_no_version test_inplace_on_inference_tensors"
+    " test_what_comes_of_inference_tensors test_what_comes_of_normal_tensors_in_inference_mode"
+    " test_inference_tensors_and_gradients test_inference_tensors_as_operands",
+    "R19": "walks: test_factories_choose_their_backend_and_redispatch test_factories_choose_by_layout_too"
+    " test_nothing_between_backend_select_and_the_backend_runs; modes: test_modes_see_factories;"
+    " calls: test_operators_without_tensors",
+    "R19 probe": "calls: test_excluding_one_autograd_key_excludes_all test_excluding_cpu_removes_dense_for_meta_too"
+    " test_including_meta_redirects test_excluded_beats_included test_exclude_removes_on_exit_only_what_it_added",
+    "R20": "walks: test_an_ordinary_operator test_in_place_and_view_operators"
+    " test_factories_choose_their_backend_and_redispatch test_an_implicit_composite_stands_at_the_autograd_key"
+    " test_under_autocast_arguments_are_cast_and_the_call_made_again test_under_a_dispatch_mode"
+    " test_a_lazy_bit_is_met_below_autograd test_inside_vmap test_inference_mode_leaves_the_backend test_below_autograd;"
+    " modes: test_operators_with_a_kernel_of_their_own_are_seen_in_pytorch_s_pieces",
+    # 3. the table
+    "T1": "table: test_each_rule_comes_before_the_next test_a_direct_kernel_beats_all_aliases"
+    " test_explicit_nonfunctional_beats_explicit test_every_runtime_key_resolves_like_the_reference_rules",
+    "T2": "table: test_consequences test_a_direct_kernel_of_any_backend_takes_the_composite_away_from_its_autograd"
+    " test_a_nested_kernel_takes_the_composite_away_from_autograd_nested",
+    "T3": "table: test_consequences test_ambiguous_kernel_raises_when_called",
+    "T4": "table: test_consequences test_undefined_never_takes_autograd_nested_or_fallback_kernels",
+    "T5": "table: test_consequences",
+    "T6": "table: test_registering_and_removing_recompute_entries"
+    " test_fallbacks_registered_before_and_after_an_operator_affect_it; introspect: test_invariants",
+    "T7 table": "table: test_consequences test_a_nested_kernel_takes_the_composite_away_from_autograd_nested"
+    " test_a_direct_kernel_of_any_backend_takes_the_composite_away_from_its_autograd",
+    "T8": "table: test_sparse_kernel_beside_a_composite_is_shadowed_at_autograd",
+    "T9": "table: test_each_rule_comes_before_the_next test_batched_decomposition",
+    "T10": "table: test_a_backend_fallback_does_not_see_composites",
+    "T11": "table: test_missing_key_names_operator_key_and_available_keys test_missing_meta_kernel"
+    " test_missing_without_tensor_arguments test_missing_kernel_of_a_renamed_backend",
+    "T12": "table: test_ambiguous_kernel_raises_when_called",
+    "T13": "table: test_kernels_of_one_key_form_a_stack test_removing_the_newest_reveals_the_previous",
+    "T14": "table: test_overriding_warns_once_per_process test_overriding_meta_and_mtia_never_warns",
+    "T15": "table: test_kernels_may_come_before_the_definition test_kernels_outlive_the_definition",
+    "T16": "table: test_an_entry_disappears_with_its_last_registration",
+    "T17": "table: test_defining_twice_names_both_places",
+    "T18": "table: test_undefined_and_catch_all_mean_composite_implicit",
+    "T18 probe": "table: test_kernels_of_one_key_form_a_stack test_kernels_outlive_the_definition"
+    " test_kernels_may_come_before_the_definition; library: test_everything_goes_with_the_last_reference",
+    # 4. kernels
+    "X1": "calls: test_arguments_arrive_in_schema_order_however_they_were_written test_arguments_called_self",
+    "X2": "calls: test_probe_of_stripped_defaults test_fallbacks_get_stripped_arguments_too;"
+    " schema: test_probe_of_default_stripping_and_conversion test_a_tensor_is_never_compared_with_a_default;"
+    " modes: test_probe_of_two_modes",
+    "X3": "schema: test_conversion_table test_conversion_of_tensors",
+    "X3 probe": "calls: test_probe_of_stripped_defaults; schema: test_probe_of_default_stripping_and_conversion",
+    "X4": "calls: test_returns_are_converted test_wrong_returns_raise test_returned_tensors_keep_their_identity"
+    " test_an_int_return_takes_a_number_out_of_a_tensor",
+    "X5": "calls: test_exceptions_of_kernels_arrive_unchanged",
+    "X6": "calls: test_with_keyset_gets_the_masked_set_of_a_call test_with_keyset_gets_the_given_set_of_a_redispatch",
+    "X7": "calls: test_direct_fallthrough_overrides_a_fallback_and_the_other_way;"
+    " table: test_direct_fallthrough_expands_over_an_alias",
+    "X8": "calls: test_fallthrough_on_a_dense_key_ends_at_undefined",
+    "X9": "calls: test_fallbacks_get_stripped_arguments_too test_a_fallback_with_key_set; library: test_fallback_rules",
+    "X10": "calls: test_redispatch_to_a_fallthrough_key_goes_on_below"
+    " test_redispatch_looks_at_neither_arguments_nor_ambient_sets",
+    "X11": "calls: test_levels_of_a_normal_call; grad: test_which_levels_run",
+    "X12": "calls: test_a_call_inside_a_kernel_starts_from_the_top test_an_autograd_kernel_that_calls_itself_recurses",
+    "X13": "calls: test_a_fetched_kernel_can_be_called_and_outlives_its_override"
+    " test_fetching_returns_what_the_table_computes test_fetching_what_is_not_there",
+    "X14": "calls: test_exceptions_of_kernels_arrive_unchanged",
+    # 5. schemas, libraries, operators
+    "S1": "schema: test_accepted_schemas_print_as_they_were_written test_rejected_schemas_say_what_is_wrong"
+    " test_whitespace_is_insignificant test_every_schema_of_the_reference_round_trips",
+    "S2": "schema: test_rejected_schemas_say_what_is_wrong",
+    "S3": "schema: test_alias_sets_are_queryable test_alias_info_of_a_list_has_that_of_its_elements",
+    "S4": "schema: test_derived_flags test_flags_agree_with_the_reference",
+    "S5": "schema: test_rejected_schemas_say_what_is_wrong test_introspection_of_arguments_and_returns",
+    "S6": "schema: test_conversion_table test_defaults_are_python_values",
+    "S7": "schema: test_printing_normalizes",
+    "S8": "schema: test_introspection_of_arguments_and_returns test_types_have_two_spellings"
+    " test_list_types_tell_their_parts test_flags_agree_with_the_reference",
+    "S8 probe": "schema: test_accepted_schemas_print_as_they_were_written test_printing_normalizes"
+    " test_rejected_schemas_say_what_is_wrong",
+    "S9": "schema: test_mismatches_raise_with_the_shape_of_the_reference test_missing_keyword_only_argument",
+    "S10": "schema: test_conversion_table test_conversion_of_tensors",
+    "S11": "namespace: test_packets_try_overloads_in_order_of_definition test_packets_run_the_first_overload_that_fits"
+    " test_packets_report_every_mismatch test_a_single_overload_reports_its_own_mismatch"
+    " test_errors_of_kernels_are_no_mismatches",
+    "L1": "library: test_kinds test_one_def_library_per_namespace test_built_in_namespaces_have_a_def_library"
+    " test_impl_libraries_may_not_define",
+    "L2": "library: test_everything_goes_with_the_last_reference test_cached_operators_are_evicted"
+    " test_destroying_twice_does_nothing test_helpers_without_a_library_live_on test_fake_impls_go_with_their_library;"
+    " modes: test_torch_dispatch_rules_come_before_the_handler_of_a_mode",
+    "L3": "library: test_define_returns_the_name_and_takes_its_own_prefix test_alias_analysis"
+    " test_adding_and_removing_an_overload_refreshes_the_packet test_a_failed_define_leaves_nothing",
+    "L4": "library: test_impl_keys test_impl_names test_impl_wants_a_callable test_allow_override",
+    "L5": "library: test_meta_kernels_of_composites_are_refused",
+    "L6": "library: test_fallback_rules test_a_fallthrough_fallback",
+    "L7": "library: test_module_define test_module_impl test_module_register_kernel test_decorators_of_the_older_form",
+    "L8": "library: test_tags_are_metadata test_all_tags_of_the_specification_exist test_promises_of_tags",
+    "L9": "custom: test_the_schema_comes_from_the_hints test_registered_levels test_versions_of_written_arguments_are_bumped"
+    " test_defining_again_replaces_the_whole_operator test_an_explicit_schema_must_agree_with_mutates_args"
+    " test_keyword_only_tensors_are_refused test_kernels_by_device test_operators_without_tensors_route_by_device"
+    " test_operators_without_tensors_need_a_device_argument",
+    "L10": "custom: test_outputs_may_not_alias test_a_mutated_input_may_not_be_returned test_views_may_alias test_out",
+    "L11": "infer: test_type_map test_mutated_arguments test_refused test_refused_mutations test_agrees_with_the_reference",
+    "L12": "library: test_a_fake_impl_is_the_meta_kernel test_fake_impls_go_with_their_library test_fake_impls_are_refused"
+    " test_the_context_of_a_fake_impl; custom: test_fake_impl_serves_meta_tensors test_trivial_fake_impls",
+    "L13": "formulas: test_a_formula test_without_a_formula_backward_says_so test_nothing_is_recorded_without_need"
+    " test_the_forward_kernel_runs_below_autograd test_keyword_only_arguments test_tensor_lists"
+    " test_gradients_of_the_wrong_structure test_a_bare_gradient_is_one test_formulas_are_refused"
+    " test_outputs_of_several_kinds",
+    "L14": "vmap: test_the_rule_gets_info_dims_and_unwrapped_arguments test_levels_are_told_apart test_lists"
+    " test_out_dims_may_be_one_for_all test_wrong_results test_keyword_only_arguments_pass_through"
+    " test_a_rule_goes_with_its_library test_the_batched_level_needs_vmap test_defaults_are_stripped_as_for_every_kernel",
+    "L15": "custom: test_autocast_casts_floating_tensors_of_its_device test_autocast_of_a_raw_operator",
+    "L16": "modes: test_torch_dispatch_rules_come_before_the_handler_of_a_mode test_torch_dispatch_rules_of_a_subclass;"
+    " library: test_torch_dispatch_rules; custom: test_torch_dispatch_rules_replace_each_other",
+    "L17": "opcheck: test_a_good_operator test_undeclared_mutation test_undeclared_aliasing test_failures_as_data"
+    " test_autograd_hidden_in_a_backend_kernel test_missing_and_wrong_fake_impls test_gradients_are_compared"
+    " test_what_can_be_checked",
+    "O1": "namespace: test_identity_is_stable test_names test_what_is_not_there",
+    "O2": "namespace: test_what_an_overload_tells test_overloads_are_values test_redispatch"
+    " test_has_kernel_for_dispatch_key test_decompose test_op_dk test_py_impl_rules test_names",
+    "O3": "namespace: test_the_function_protocol_sees_overloads_and_packets;"
+    " walks: test_subclasses_see_overloads_and_packets test_modes_see_overloads_and_packets",
+    # 6. of the functionality levels
+    "A1": "fallback: test_backends_never_see_autograd",
+    "A2": "fallback: test_an_output_without_history test_an_output_whose_history_was_recorded_inside"
+    " test_outputs_that_have_no_gradient test_mutable_outputs_get_no_node test_nothing_to_do_without_gradients"
+    " test_autograd_keys_are_not_excluded test_mode_is_checked",
+    "A3": "fallback: test_an_output_whose_history_was_recorded_inside test_autograd_keys_are_not_excluded",
+    "A4": "fallback: test_mutable_outputs_get_no_node test_a_real_inplace_operator_inside_checks_for_itself",
+    "A5": "fallback: test_an_operator_whose_derivative_is_missing_says_so_in_backward",
+    "A6": "walks: test_in_place_and_view_operators; views: test_base_is_the_root_of_all_views test_results_start_at_version_zero",
+    "A7": "views: test_version_is_shared_by_views_and_detached_tensors_but_not_by_data test_base_is_the_root_of_all_views"
+    " test_results_start_at_version_zero",
+    "A8": "views: test_inplace_on_a_leaf test_inplace_on_a_view_of_a_leaf test_both_are_allowed_without_grad_mode"
+    " test_inplace_on_a_view_of_a_result_rewrites_histories test_inplace_on_one_of_several_views"
+    " test_a_view_made_without_grad_mode test_a_view_made_in_inference_mode test_out_refuses_gradients",
+    "A9": "views: test_a_saved_input_that_changed_is_an_error test_a_saved_output_that_changed_is_an_error;"
+    " engine: test_saved_tensors_are_freed_by_backward test_dropping_a_graph_frees_it_at_once",
+    "A10": "hooks: test_hooks_run_when_tensors_are_saved_and_when_they_are_used test_hooks_can_be_forbidden",
+    "A11": "modes: test_modes_run_below_autograd test_subclasses_in_backward",
+    "A12": "modes: test_in_place_handlers_return_the_argument_whatever_they_return;"
+    " fallback: test_what_an_inplace_kernel_returns_does_not_matter",
+    "P1": "modes: test_reentrant_dispatch; walks: test_under_a_dispatch_mode",
+    "P2": "modes: test_a_mode_is_off_in_its_own_handler test_lazy_bits_stay_on_in_handlers",
+    "P3": "modes: test_probe_of_two_modes test_probe_of_subclasses",
+    "P4": "modes: test_queries test_a_mode_may_enter_itself_again test_errors_restore_modes_and_keys",
+    "P5": "modes: test_infra_modes_run_after_all_of_the_user_s test_an_infra_slot_holds_one_mode",
+    "P6": "modes: test_probe_of_subclasses test_each_class_is_asked_once_from_the_left test_modes_come_before_subclasses"
+    " test_results_of_handlers_are_checked",
+    "P7": "modes: test_function_modes_and_handlers_run_before_dispatch test_modes_come_before_subclasses;"
+    " function modes: test_a_mode_sees_the_call_alone",
+    "P8": "modes: test_results_of_handlers_are_checked test_a_handler_may_return_none_for_a_tensor",
+    "P9": "modes: test_composites_are_seen_in_pieces_while_autograd_keys_live"
+    " test_operators_with_a_kernel_of_their_own_are_seen_in_pytorch_s_pieces",
+    "P10": "modes: test_reentrant_dispatch",
+    "P11": "modes: test_disable_torch_dispatch test_the_python_key_without_a_handler_is_an_internal_error",
+    "P14": "modes: test_lazy_bits_stay_on_in_handlers",
+    "D1": "python: test_py_impls_count_only_while_it_is_on test_aliases_resolve_by_the_rules_of_the_table"
+    " test_registrations_are_noticed test_lower_levels_are_resolved_in_python_too",
+    "D2": "python: test_py_impls_count_only_while_it_is_on test_a_function_for_a_mode_stands_for_its_handler"
+    " test_a_function_for_a_mode_is_for_that_very_class test_a_function_for_the_class_of_a_tensor"
+    " test_a_function_for_a_transform; namespace: test_py_impl_rules",
+    # 8. debugging aids
+    "U1": "trace: test_each_hop_is_a_line test_environment_variables test_indentation_recovers_from_exceptions test_details"
+    " test_scopes_nest",
+    "U2": "introspect: test_dump test_registrations test_dump_of_a_name_without_definition",
+    "U3": "introspect: test_table test_dump_table test_reasons",
+    "U4": "introspect: test_queries test_lists_of_operators test_invariants test_ambient_sets_can_be_set",
+    "U5": "logging: test_lines test_a_number_is_given_once_and_dies_with_its_tensor",
+    "U6": "flops: test_probes test_elementwise_operators_count_nothing test_formulas test_attention test_modules"
+    " test_counts_agree_with_the_reference",
+    "U7": "modes: test_queries",
+}
+
+
+def _parsed(text: str) -> tuple[str, ...]:
+    found = []
+    for group in text.split(";"):
+        place, _, names = group.partition(":")
+        found += [f"{_PLACES[place.strip()]}::{name}" for name in names.split()]
+    return tuple(found)
+
+
+# rule: the tests that run it, as "folder/file.py::test".
+INDEX: dict[str, tuple[str, ...]] = {rule: _parsed(text) for rule, text in _RULES.items()}
+
+# rule: what of it waits, and for which feature.
+LATER = {
+    "K1": "the fallbacks of Functionalize, Conjugate, Negative, ZeroTensor and the functorch keys come with those features",
+    "R12": "constructors of sparse, quantized, nested, opaque, zero and wrapper tensors; the key sets are theirs already",
+    "R13": "conj, resolve_conj, resolve_neg and their views; that views keep a bit and results have none is tested",
+    "R15": "entering autocast, functorch and functionalization with their own state; the key part is tested",
+    "R19": "kernels of the sparse factories; that BackendSelect chooses by layout is tested",
+    "R20": "autocast's own list of operators, the Conjugate level and vmap; doubles stand in for them",
+    "T9": "the loop fallback of vmap; a double stands in",
+    "L12": "get_ctx().new_dynamic_size() under fake mode",
+    "L14": "vmap itself; a double of its interpreter stands in",
+    "A5": "the ADInplaceOrView companion of the strict fallback, for native kernels, which do not exist here",
+}
