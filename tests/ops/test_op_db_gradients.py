@@ -1,0 +1,105 @@
+"""First and second derivatives of every operator, by its record in `minitorch.testing.op_db`."""
+
+from __future__ import annotations
+
+import pytest
+from op_db_helpers import call, outputs, over, projected
+
+import minitorch as mt
+from minitorch.autograd import gradcheck, gradgradcheck
+
+
+def double_dtypes(record):
+    names = [name for name in ("float64", "complex128") if name in record.dtypes]
+    return [name for name in names if name != "complex128" or not record.no_complex_grad]
+
+
+def cases(record, dtype_name, limit=None):
+    """Yield a function of the tensors that require grad, and these tensors, for each sample."""
+    for number, sample in enumerate(record.samples(getattr(mt, dtype_name), requires_grad=True)):
+        # gradcheck changes its inputs in place: no two elements may be one.
+        sample = sample.map(lambda t: t.detach().clone().requires_grad_() if t.requires_grad and overlaps(t) else t)
+        inputs = [t for t in sample.tensors() if t.requires_grad]
+        if not inputs or (limit is not None and number >= limit):
+            continue
+
+        def function(*tensors, sample=sample):
+            rest = iter(tensors)
+            given = sample.map(lambda t: next(rest) if t.requires_grad else t)
+            if record.prepare is not None:
+                given.args = (record.prepare(given.args[0]), *given.args[1:])
+            results = outputs(projected(record, call(record, given)))
+            return tuple([r for r in results if isinstance(r, mt.Tensor) and is_float(r)])
+
+        yield sample, function, tuple(inputs)
+
+
+def overlaps(tensor):
+    return any(step == 0 and n > 1 for step, n in zip(tensor.stride(), tensor.shape, strict=True))
+
+
+def is_float(tensor):
+    return tensor.dtype.is_floating_point or tensor.dtype.is_complex
+
+
+def explained(record, sample, check):
+    """Run a check; a failure also names the operator and the sample."""
+    __tracebackhide__ = True
+    try:
+        assert check()
+    except Exception as error:
+        error.add_note(f"in {record.name}{sample!r}")
+        raise
+
+
+@over(dtypes=double_dtypes, only=lambda record: record.autograd)
+def test_gradients(record, dtype_name):
+    tried = 0
+    for sample, function, inputs in cases(record, dtype_name):
+        explained(
+            record, sample, lambda: gradcheck(function, inputs, atol=record.grad_atol, rtol=record.grad_rtol)
+        )
+        tried += 1
+    assert tried, f"{record.name} has no sample with a tensor that requires grad"
+
+
+@over(dtypes=double_dtypes, only=lambda record: record.autograd and not record.no_gradgrad)
+def test_second_derivatives(record, dtype_name):
+    for sample, function, inputs in cases(record, dtype_name):
+        explained(
+            record, sample,
+            lambda: gradgradcheck(
+                function, inputs, grad_outputs=weights(function, inputs), atol=record.grad_atol, rtol=record.grad_rtol,
+                fast_mode=True,
+            ),
+        )  # fmt: skip
+
+
+def weights(function, inputs):
+    """Return gradients of the outputs, the same ones each time."""
+    from minitorch.testing.op_db import Maker
+
+    made = []
+    for number, output in enumerate(o for o in function(*inputs) if o.requires_grad):
+        made.append(Maker("cpu", output.dtype, True, number)(*output.shape, low=-1, high=1))
+    return made
+
+
+@pytest.mark.parametrize("name", ["float64", "complex128"])
+def test_a_wrong_formula_would_be_seen(name):
+    """The road of these tests, walked with an operator whose gradient is wrong."""
+    from op_db_helpers import op_db
+
+    record = next(r for r in op_db if r.name == "sin")
+
+    class Wrong:
+        name, prepare, project, random = "wrong sin", None, None, False
+        samples = record.samples
+
+        @staticmethod
+        def function(x):
+            return x.sin() + x - x.detach()
+
+    with pytest.raises(Exception, match="Jacobian mismatch"):
+        for sample, function, inputs in cases(Wrong, name):
+            explained(Wrong, sample, lambda: gradcheck(function, inputs))
