@@ -68,6 +68,8 @@ def movedim_composite(self, source, destination):
     for name, dims in (("source", source), ("destination", destination)):
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({dims})")
+    if self.ndim == 0:
+        return F.alias(self)
     order = [-1] * self.ndim
     for s, d in zip(source, destination, strict=True):
         order[d] = s

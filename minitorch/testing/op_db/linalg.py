@@ -217,7 +217,7 @@ VECTORS = [
     record("linalg.multi_dot", lambda make: [([make(2, 3), make(3, 2)],), ([make(3), make(3, 2), make(2, 2)],), ([make(2, 3), make(3, 1), make(1, 2)],)],
            lambda x: np.linalg.multi_dot(x), errors=lambda make: [(RuntimeError, "2", [make(2, 2)])], dtypes=DOUBLE_OR_SINGLE),
     record("chain_matmul", lambda make: [(make(2, 3), make(3, 2)), (make(2, 3), make(3, 1), make(1, 2))],
-           lambda *x: np.linalg.multi_dot(x), operators=(), errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 3))],
+           lambda *x: np.linalg.multi_dot(x), errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 3))],
            dtypes=DOUBLE_OR_SINGLE),
     record("cross", lambda make: [(make(2, 3), make(2, 3), 1), (make(3), make(3)), (make(3, 2, layout="columns"), make(3, 1), 0)],
            lambda x, y, dim=-1: np.cross(*np.broadcast_arrays(x, y), axis=dim),

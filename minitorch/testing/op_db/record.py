@@ -283,14 +283,14 @@ class OpRecord:
     def inplace(self) -> Callable | None:
         """The in-place method, if there is one."""
         name = self.basename + "_"
-        if self.no_inplace or not self._declared("inplace", name, 2):
+        if self.no_inplace or "." in self.name or not self._declared("inplace", name, 2):
             return None
         return getattr(minitorch.Tensor, name)
 
     def out_names(self) -> list[tuple]:
         """Return the names of the written arguments of each ``out=`` overload."""
-        if self.no_out or self.name.startswith("Tensor."):
-            return []
+        if self.no_out or self.name.startswith("Tensor.") or not hasattr(self.function, "binder"):
+            return []  # a Python function has the parameters that are written there
         return [
             d.out_names for name, d in DECLARATIONS.items()
             if d.kind == "out" and d.variants & 1 and name.partition(".")[0] == self.basename

@@ -34,7 +34,7 @@ def no_tensor_errors(make: Maker) -> Iterator[ErrorSample]:
 
 def unary(
     name: str, reference: Callable | None = None, *, low: float | None = None, high: float | None = None,
-    avoid: tuple = (), dtypes: tuple = FLOATS_AND_COMPLEX, errors: Callable = no_tensor_errors, **fields: Any,
+    avoid: tuple = (), dtypes: tuple = FLOATS_AND_COMPLEX, errors: Callable | None = no_tensor_errors, **fields: Any,
 ) -> OpRecord:  # fmt: skip
     """Return the record of an elementwise function of one tensor."""
     return OpRecord(

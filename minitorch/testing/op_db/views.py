@@ -144,9 +144,9 @@ SHAPES = [
            lambda x, dim, sizes: x.reshape(*x.shape[: dim % x.ndim], *sizes, *x.shape[dim % x.ndim + 1 :]),
            errors=lambda make: [(RuntimeError, "", make(6), 0, [4, 2])], **EVERYTHING),
     unary("ravel", lambda x: x.reshape(-1), **EVERYTHING),
-    unary("atleast_1d", np.atleast_1d, **EVERYTHING),
-    unary("atleast_2d", np.atleast_2d, **EVERYTHING),
-    unary("atleast_3d", _atleast_3d, **EVERYTHING),
+    unary("atleast_1d", np.atleast_1d, errors=None, **EVERYTHING),
+    unary("atleast_2d", np.atleast_2d, errors=None, **EVERYTHING),
+    unary("atleast_3d", _atleast_3d, errors=None, **EVERYTHING),
 ]  # fmt: skip
 
 DIMENSIONS = [
