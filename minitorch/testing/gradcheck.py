@@ -132,6 +132,9 @@ class _Check:
                 steps = [x + 1j * y for x, y in zip(steps, imaginary, strict=True)]
             for row, step in zip(rows, steps, strict=True):
                 row.append(step)
+        if not rows or not indices:
+            sizes = [len(values) for values in self.values(parts)]
+            return [np.zeros((0, size)) for size in sizes]
         return [np.array(row) for row in rows]
 
     # -- analytical --------------------------------------------------------------------
@@ -330,7 +333,8 @@ def _check_inputs(inputs: tuple) -> None:
                 UserWarning,
                 stacklevel=4,
             )
-        if any(step == 0 and n > 1 for step, n in zip(tensor.stride(), tensor.shape, strict=True)):
+        steps = zip(tensor.stride(), tensor.shape, strict=True)
+        if tensor.numel() and any(step == 0 and n > 1 for step, n in steps):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping "
                 "to be able to compute the numerical gradients correctly. You should call .contiguous on the input before "

@@ -20,9 +20,21 @@ def _h(x):
     return x.mH
 
 
-def hermitian(x):
+def hermitian(x, *rest, **kwargs):
     """Make a matrix Hermitian inside a function whose gradient is checked: only one triangle is read."""
-    return (x + x.mH) / 2
+    return ((x + x.mH) / 2, *rest)
+
+
+def _triangular(x, upper=False, **kwargs):
+    return (x.triu() if upper else x.tril(), upper)
+
+
+def _triangular_second(b, x, upper=False, **kwargs):
+    return (b, x.triu() if upper else x.tril(), upper)
+
+
+def _hermitian_if_said(x, hermitian=False, **kwargs):
+    return ((x + x.mH) / 2 if hermitian else x,)
 
 
 def _sizes_differ(make):
@@ -279,9 +291,9 @@ DECOMPOSITIONS = [
     record("linalg.cholesky_ex", _definite, lambda x: (np.linalg.cholesky(x), np.zeros(x.shape[:-2], np.int32)), prepare=hermitian,
            errors=_not_square, **MATRICES),
     record("cholesky_inverse", lambda make: [(_triangle(make).tril(),), (_triangle(make).triu(), True)],
-           lambda x, upper=False: np.linalg.inv(_np_h(x) @ x if upper else x @ _np_h(x)), errors=_not_square, **MATRICES),
+           lambda x, upper=False: np.linalg.inv(_np_h(x) @ x if upper else x @ _np_h(x)), prepare=_triangular, errors=_not_square, **MATRICES),
     record("cholesky_solve", lambda make: [(make(3, 2), _triangle(make).tril()), (make(3, 1), _triangle(make).triu(), True)],
-           lambda b, x, upper=False: np.linalg.solve(_np_h(x) @ x if upper else x @ _np_h(x), b),
+           lambda b, x, upper=False: np.linalg.solve(_np_h(x) @ x if upper else x @ _np_h(x), b), prepare=_triangular_second,
            errors=lambda make: [(RuntimeError, "", make(3, 2), make(2, 2))], **MATRICES),
     record("linalg.eigh", lambda make: [*_definite(make), (make.positive_definite(3, 3), "U")],
            lambda x, uplo="L": (np.linalg.eigh(x)[0], np.abs(np.linalg.eigh(x)[1])), prepare=hermitian, project=_eigh_parts,
@@ -354,7 +366,7 @@ SOLVERS = [
            project=lambda result: result[0], reference=lambda a, b: np.linalg.pinv(a) @ b,
            errors=lambda make: [(RuntimeError, "", make(3, 2), make(2, 2))], **MATRICES),
     record("linalg.pinv", lambda make: [(make(3, 2),), (make(2, 3, layout="columns"),), (make(2, 3, 3),), (make.positive_definite(3, 3), {"hermitian": True})],
-           lambda x, hermitian=False: np.linalg.pinv(x, hermitian=hermitian), errors=lambda make: [(RuntimeError, "2", make(3))],
+           lambda x, hermitian=False: np.linalg.pinv(x, hermitian=hermitian), prepare=_hermitian_if_said, errors=lambda make: [(RuntimeError, "2", make(3))],
            aliases=("pinverse",), operators=("linalg_pinv", "pinverse"), **MATRICES),
     record("linalg.tensorinv", lambda make: [(make(4, 2, 2), {"ind": 1}), (make(2, 2, 4) + minitorch.eye(4, dtype=make.dtype).reshape(2, 2, 4) * 3,)],
            lambda x, ind=2: np.linalg.tensorinv(x, ind), errors=lambda make: [(RuntimeError, "", make(2, 3, 4))], **MATRICES),

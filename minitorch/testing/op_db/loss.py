@@ -324,9 +324,9 @@ CLASSES = [
     record("nn.functional.ctc_loss", _ctc, operators=("ctc_loss",), no_gradgrad="its backward is a kernel without a derivative",
            # The gradient is that of the log-probabilities' softmax: only directions that keep
            # rows normalized are true, so that the inputs are normalized inside.
-           prepare=lambda x: x.log_softmax(2), errors=lambda make: [(RuntimeError, "", make(5, 2, 3).log_softmax(2), minitorch.tensor([[1, 2]]), [5], [2])],
+           prepare=lambda x, *rest, **kwargs: (x.log_softmax(2), *rest), errors=lambda make: [(RuntimeError, "", make(5, 2, 3).log_softmax(2), minitorch.tensor([[1, 2]]), [5], [2])],
            no_meta="looks at the lengths", **SINGLE_OR_DOUBLE),
-    record("_ctc_loss", lambda make: [a[:4] for a in _ctc(make)[:1]], project=lambda result: result[0], prepare=lambda x: x.log_softmax(2),
+    record("_ctc_loss", lambda make: [a[:4] for a in _ctc(make)[:1]], project=lambda result: result[0], prepare=lambda x, *rest, **kwargs: (x.log_softmax(2), *rest),
            no_gradgrad="its backward is a kernel without a derivative", no_meta="looks at the lengths", **SINGLE_OR_DOUBLE),
 ]  # fmt: skip
 

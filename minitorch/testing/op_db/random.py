@@ -61,15 +61,15 @@ FACTORIES = [
 DISTRIBUTIONS = [
     record("normal", lambda make: [(make(2, 3), 1.0), (0.5, make(2, low=0.5, high=2)), (make(2, 3), make(2, 3, low=0.5, high=2)),
                                    (0.0, 1.0, [2, 3])],
-           dtypes=FLOATS, random=True, no_gradgrad="the gradient is zero: nothing flows through a draw",
+           dtypes=FLOATS, random=True, no_gradcheck="the gradient is zero: nothing flows through a draw",
            no_inplace="`normal_` fills with numbers of one mean", errors=lambda make: [(RuntimeError, "std", make(2), -1.0)]),
     record("bernoulli", lambda make: [(make(2, 3, low=0.1, high=0.9),), (make(3, low=0, high=1), 0.3)], dtypes=FLOATS, random=True,
            no_inplace="`bernoulli_` fills with draws of one probability",
-           no_gradgrad="the gradient is zero: nothing flows through a draw", errors=lambda make: [(RuntimeError, "p", make(2, low=1.5, high=2))]),
+           no_gradcheck="the gradient is zero: nothing flows through a draw", errors=lambda make: [(RuntimeError, "p", make(2, low=1.5, high=2))]),
     record("multinomial", lambda make: [(make(4, low=0.1, high=1), 2), (make(2, 3, low=0.1, high=1), 5, True)], dtypes=FLOATS,
            errors=lambda make: [(RuntimeError, "", make(3, low=0.1, high=1), 4)], **DRAWN),
     record("poisson", lambda make: [(make(2, 3, low=0.5, high=4),)], dtypes=FLOATS, random=True,
-           no_gradgrad="the gradient is zero: nothing flows through a draw"),
+           no_gradcheck="the gradient is zero: nothing flows through a draw"),
 ]  # fmt: skip
 
 FILLING = [

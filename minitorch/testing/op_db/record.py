@@ -210,12 +210,13 @@ class OpRecord:
         Public paths of functions that do the same.
     autograd : bool
         Whether results have gradients.
-    no_gradgrad, no_forward, no_complex_grad : str
-        Why second derivatives, forward mode, complex gradients are not tested; empty where they are.
+    no_gradcheck, no_gradgrad, no_forward, no_complex_grad : str
+        Why first derivatives, second derivatives, forward mode, complex gradients are not tested; empty where they are.
     no_out, no_inplace, no_meta, no_layouts : str
         Why the test of that name does not apply, where the operator table says it would.
     prepare : callable, optional
-        Applied to the first argument inside functions whose gradients are checked (symmetrizes a matrix, say).
+        Takes the positional arguments of a sample (and its keyword arguments) and returns them as the function whose
+        gradients are checked passes them on: a matrix made symmetric, say.
     project : callable, optional
         Applied to the result wherever values are compared: what of it does not depend on a free choice.
     random : bool
@@ -229,7 +230,7 @@ class OpRecord:
     def __init__(
         self, name: str, samples: Callable, *, reference: Callable | None = None, dtypes: tuple = FLOATS,
         errors: Callable | None = None, operators: tuple | None = None, aliases: tuple = (), autograd: bool = True,
-        no_gradgrad: str = "", no_forward: str = "", no_complex_grad: str = "", no_out: str = "", no_inplace: str = "",
+        no_gradcheck: str = "", no_gradgrad: str = "", no_forward: str = "", no_complex_grad: str = "", no_out: str = "", no_inplace: str = "",
         no_meta: str = "", no_layouts: str = "", prepare: Callable | None = None, project: Callable | None = None,
         random: bool = False, tolerance: float = 1.0, grad_atol: float = 1e-5, grad_rtol: float = 1e-3,
     ):  # fmt: skip
@@ -240,6 +241,7 @@ class OpRecord:
         self.make_errors = errors
         self.aliases = aliases
         self.autograd = autograd
+        self.no_gradcheck = no_gradcheck
         self.no_gradgrad, self.no_forward, self.no_complex_grad = no_gradgrad, no_forward, no_complex_grad
         self.no_out, self.no_inplace, self.no_meta, self.no_layouts = no_out, no_inplace, no_meta, no_layouts
         self.prepare = prepare

@@ -116,7 +116,7 @@ def _to(x, *args, dtype=None, copy=False):
 
 SHAPES = [
     record(
-        "Tensor.view", lambda make: [*_shapes(make), (make(2, 4), make.dtype)], lambda x, shape: np.reshape(x, _as_shape(x, shape)),
+        "Tensor.view", lambda make: [*_shapes(make), (make(2, 4, grad=False), make.dtype)], lambda x, shape: np.reshape(x, _as_shape(x, shape)),
         errors=lambda make: [*_wrong_size(make), (RuntimeError, "view|reshape", make(3, 2, layout="columns"), [6])],
         dtypes=FLOATS, no_layouts="a view needs strides that fit",
     ),
