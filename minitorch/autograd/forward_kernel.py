@@ -130,6 +130,7 @@ class DualCall:
         self.name_outputs(outputs)
         with below(self.level):
             tangents = self.evaluate(derivative, outputs)
+            tangents += [None] * (len(outputs) - len(tangents))
             tangents = [self.fitted(t, output) for t, output in zip(tangents, outputs, strict=True)]
         for output, tangent in zip(outputs, tangents, strict=True):
             if tangent is not None:
@@ -145,11 +146,11 @@ class DualCall:
             self.refuse()
         if not _is_differentiable(target):
             return primal()
-        old_tangent = self.tangents.get(name)
         with below(self.level):
             # The formula wants both as they were before the change.
             self.values[name] = target.clone()
-            self.tangents[name] = F.zeros_like(target) if old_tangent is None else old_tangent.clone()
+            if name in self.tangents:
+                self.tangents[name] = self.tangents[name].clone()
         result = primal()
         self.name_outputs([target])
         with below(self.level):
@@ -159,7 +160,7 @@ class DualCall:
             if tangent is None:  # nothing of what there was is left
                 tangent = F.zeros_like(target)
         change_tangent(target, self.level, tangent)
-        self.share_with_saved([target], self.tangents[name])
+        self.share_with_saved([target], self.tangents.get(name))
         return result
 
     def refuse(self) -> None:

@@ -347,9 +347,25 @@ def logcumsumexp_backward(grad, self, result, dim):
     return part(grad) - part(-grad)
 
 
+def logcumsumexp_tangent(self_p, self_t, result, dim):
+    """Return ``cumsum(exp(self) * tangent) / exp(result)``, by logarithms: nothing overflows."""
+    if self_t.dim() == 0 or self_t.numel() == 0:
+        return self_t
+    if self_t.is_complex():
+        return F.exp(F.logcumsumexp(self_p + F.log(self_t), dim) - result)
+
+    def part(positive):
+        there = F.gt(positive, 0)
+        logarithm = F.where(there, F.log(F.where(there, positive, 1)), finfo(self_t.dtype).min)
+        return F.exp(F.logcumsumexp(self_p + logarithm, dim) - result)
+
+    return part(self_t) - part(-self_t)
+
+
 derivative(
     "logcumsumexp",
     self=lambda grad, self, result, dim: logcumsumexp_backward(grad, self, result, dim),
+    result=logcumsumexp_tangent,
 )
 
 

@@ -321,13 +321,13 @@ CLASSES = [
     record("nn.functional.multilabel_soft_margin_loss",
            lambda make: [(make(2, 3), make.mask(2, 3).to(make.dtype)), (make(2, 3), make.mask(2, 3).to(make.dtype), make(3, low=0.5, high=2, grad=False), {"reduction": "sum"})],
            _multilabel_soft_margin, operators=(), **SINGLE_OR_DOUBLE),
-    record("nn.functional.ctc_loss", _ctc, operators=("ctc_loss",), no_gradgrad="its backward is a kernel without a derivative",
+    record("nn.functional.ctc_loss", _ctc, operators=("ctc_loss",), no_gradgrad="its backward is a kernel without a derivative", no_forward="its backward is a kernel without a derivative",
            # The gradient is that of the log-probabilities' softmax: only directions that keep
            # rows normalized are true, so that the inputs are normalized inside.
            prepare=lambda x, *rest, **kwargs: (x.log_softmax(2), *rest), errors=lambda make: [(RuntimeError, "", make(5, 2, 3).log_softmax(2), minitorch.tensor([[1, 2]]), [5], [2])],
            no_meta="looks at the lengths", **SINGLE_OR_DOUBLE),
     record("_ctc_loss", lambda make: [a[:4] for a in _ctc(make)[:1]], project=lambda result: result[0], prepare=lambda x, *rest, **kwargs: (x.log_softmax(2), *rest),
-           no_gradgrad="its backward is a kernel without a derivative", no_meta="looks at the lengths", **SINGLE_OR_DOUBLE),
+           no_gradgrad="its backward is a kernel without a derivative", no_forward="its backward is a kernel without a derivative", no_meta="looks at the lengths", **SINGLE_OR_DOUBLE),
 ]  # fmt: skip
 
 DISTANCES = [
