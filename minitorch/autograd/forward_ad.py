@@ -74,14 +74,14 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     Parameters
     ----------
     tensor, tangent : Tensor
-        Of the same shape and dtype, floating or complex.
+        Of the same shape, floating or complex.
     level : int, optional
         The active level.
 
     Raises
     ------
     RuntimeError
-        If there is no active level, if shapes or dtypes differ, or if `tensor` is dual already.
+        If there is no active level, if shapes differ, or if `tensor` is dual already.
     ValueError
         If one of them is not floating or complex.
 
@@ -105,11 +105,6 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
             f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
             f"{list(tangent.shape)}."
-        )
-    if tangent.dtype is not tensor.dtype:
-        raise RuntimeError(
-            f"Expected the tangent to have the dtype of its primal, {tensor.dtype}, but it has {tangent.dtype}. Convert it "
-            "with .to() first."
         )
     if tangent_of(tensor, level) is not None:
         raise RuntimeError(

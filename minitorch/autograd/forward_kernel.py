@@ -57,9 +57,9 @@ def run_dual(kernel: Any, op: Any, entry: Any, args: tuple, kwargs: dict | None)
         call.pass_on_hidden(result)
         return result
     if isinstance(kernel, OutAutogradKernel):
-        raise RuntimeError(
-            f"{op.basename}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-            "arguments requires grad."
+        raise NotImplementedError(
+            f"Trying to use forward AD with {op.basename} that does not support it because it is an out= function. Call it "
+            "without out= and copy the result."
         )
     if isinstance(kernel, DetachInplaceKernel):
         result = primal()
@@ -147,10 +147,12 @@ class DualCall:
         if not _is_differentiable(target):
             return primal()
         with below(self.level):
-            # The formula wants both as they were before the change.
-            self.values[name] = target.clone()
-            if name in self.tangents:
-                self.tangents[name] = self.tangents[name].clone()
+            # Formulas want arguments as they were before the change, the target's among them.
+            for argument, value in self.values.items():
+                if isinstance(value, TensorBase) and value.counter_of() is target.counter_of():
+                    self.values[argument] = value.clone()
+                    if argument in self.tangents:
+                        self.tangents[argument] = self.tangents[argument].clone()
         result = primal()
         self.name_outputs([target])
         with below(self.level):
