@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import zlib
 
-SLICES = 12
+SLICES = 4
 
 
 def pytest_configure(config):

@@ -2,15 +2,67 @@
 
 from __future__ import annotations
 
-import minitorch as mt
-from minitorch.autograd import forward_ad, gradcheck, gradgradcheck
-from minitorch.ops.assemble import is_view
+import pytest
 from op_db_gradients import cases, double_dtypes, explained, weights
 from op_db_helpers import over
+
+import minitorch as mt
+from minitorch.autograd import forward_ad, gradcheck, gradgradcheck
+from minitorch.autograd.derivatives.registry import DERIVATIVES, Multilinear, parameter_names
+from minitorch.dispatch.operator import OPERATORS
+from minitorch.ops.assemble import is_view
+from minitorch.ops.registry import DECLARATIONS
+
+DECLARED: dict[str, set] = {}  # the overloads of each base name
+for _name in DECLARATIONS:
+    DECLARED.setdefault(_name.partition(".")[0], set()).add(_name)
 
 
 def is_differentiable(record):
     return record.autograd and not record.no_gradcheck and not record.no_forward
+
+
+# Operators with a gradient and without a tangent, and why.
+WITHOUT_TANGENT = {
+    "_ctc_loss": "its backward is a kernel without a derivative, and its tangent would be another kernel",
+    "_ctc_loss.Tensor": "its backward is a kernel without a derivative, and its tangent would be another kernel",
+}
+
+
+@pytest.mark.parametrize("name", [name for name, d in DERIVATIVES.items() if d.formulas or d.jointly])
+def test_every_derivative_has_a_forward_formula(name):
+    """One that is written down and fits the schema, or a backward formula that can be differentiated."""
+    derivative, schema = DERIVATIVES[name], OPERATORS["aten::" + name].schema
+    arguments = {a.name: a for a in schema.arguments}
+    forward = derivative.forward
+    if forward is None:
+        # By transposition: every operator that its backward calls needs a derivative of its own.
+        if name not in WITHOUT_TANGENT:
+            formulas = [*derivative.formulas.values(), *derivative.jointly.values()]
+            # Those that ask for the grad mode take another road where they are to be differentiated.
+            names = [f.__code__.co_names for f in formulas if "is_grad_enabled" not in f.__code__.co_names]
+            called = {n for group in names for n in group if n.endswith("_backward")}
+            missing = [n for n in called if n in DECLARED and not DECLARED[n] & set(DERIVATIVES)]
+            assert not missing, f"{name}: its backward calls {missing}, which have no derivative; give it result="
+        return
+    if isinstance(forward, Multilinear):
+        assert {*forward.factors, *forward.additive} <= set(arguments)
+    elif callable(forward):
+        outputs = {"result", *(f"result{i}" for i in range(len(schema.returns))), *(r.name for r in schema.returns)}
+        for parameter in parameter_names(forward):
+            stem, _, suffix = parameter.rpartition("_")
+            known = parameter in arguments or parameter in outputs or (suffix in ("p", "t", "shape") and stem in arguments)
+            assert known, f"{name}: its forward formula asks for {parameter!r}, which is nothing"
+    else:
+        assert forward in ("linear", "elementwise", "zero"), f"{name}: result={forward!r} is no forward formula"
+        if forward == "elementwise":
+            assert not derivative.jointly, f"{name}: elementwise needs a formula for each argument"
+
+
+def test_what_has_no_tangent_says_so():
+    with forward_ad.dual_level(), pytest.raises(RuntimeError, match="not implemented"):
+        logs = forward_ad.make_dual(mt.zeros(3, 1, 2), mt.ones(3, 1, 2))
+        mt.nn.functional.ctc_loss(logs, mt.tensor([[1]]), [3], [1])
 
 
 @over(dtypes=double_dtypes, only=is_differentiable)

@@ -51,6 +51,12 @@ def _masked_scatter(x, mask, source):
     return result
 
 
+def _embedding_bag(x, weight, offsets=None, mode="mean", per_sample_weights=None):
+    rows = weight[x] if per_sample_weights is None else weight[x] * per_sample_weights[..., None]
+    bags = list(rows) if offsets is None else np.split(rows, offsets[1:])
+    return np.stack([{"sum": np.sum, "mean": np.mean, "max": np.max}[mode](bag, 0) for bag in bags])
+
+
 def _put(x, index, source, accumulate=False):
     flat = x.ravel().copy()
     if accumulate:
@@ -230,6 +236,13 @@ GATHERING = [
                                                     (make.indices(3, high=4), make(4, 3, layout="columns"), {"padding_idx": None})],
            lambda indices, weight, padding_idx=None: weight[indices], dtypes=FLOATS, operators=("embedding",),
            errors=lambda make: [(AssertionError, "", make.indices(2, high=3), make(4, 2), {"padding_idx": 7})]),
+    record("nn.functional.embedding_bag",
+           lambda make: [(make.indices(2, 3, high=4), make(4, 3)), (make.indices(5, high=4), make(4, 2), minitorch.tensor([0, 3]), {"mode": "sum"}),
+                         (make.indices(2, 2, high=4), make(4, 2), {"mode": "max"}),
+                         (make.indices(2, 2, high=4), make(4, 2), {"mode": "sum", "per_sample_weights": make(2, 2)})],
+           _embedding_bag, operators=(), dtypes=FLOATS, no_meta="looks at the offsets",
+           errors=lambda make: [(ValueError, "mode", make.indices(2, 2, high=3), make(4, 2), {"mode": "no"}),
+                                (ValueError, "offsets", make.indices(3, high=3), make(4, 2))]),
     record("nonzero", lambda make: [(make.mask(2, 3),), (make.mask(4),), (minitorch.tensor(True),)],
            lambda x: np.stack(np.atleast_1d(x).nonzero(), 1)[:, : x.ndim], no_meta="the length depends on the values",
            **NON_DIFFERENTIABLE),

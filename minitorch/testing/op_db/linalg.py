@@ -256,6 +256,11 @@ VECTORS = [
            errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 3), 1)]),
 ]  # fmt: skip
 
+VECTORS.append(
+    record("Tensor.__rmatmul__", lambda make: [(make(3, 2), make(2, 3)), (make(3), make(3)), (make(3, 2, layout="columns"), make(2, 2, 3))],
+           lambda x, y: y @ x, operators=(), errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 3))], **PRODUCTS_OF)
+)  # fmt: skip
+
 DETERMINANTS = [
     record("linalg.det", _with_empty(_square_matrices), np.linalg.det, aliases=("det",), operators=("linalg_det", "det"),
            errors=_not_square_or_matrix, **MATRICES),

@@ -345,6 +345,22 @@ LOGIC = [
     binary("lcm", np.lcm, dtypes=INTEGERS, **NON_DIFFERENTIABLE),
 ]
 
+REFLECTED = [
+    binary(f"Tensor.{name}", function, operators=(), dtypes=dtypes, errors=None, **fields)
+    for name, function, dtypes, fields in (
+        ("__radd__", lambda x, y: y + x, NUMBERS, {}),
+        ("__rsub__", lambda x, y: y - x, NUMBERS, {}),
+        ("__rmul__", lambda x, y: y * x, NUMBERS, {}),
+        ("__rdiv__", lambda x, y: y / x, FLOATS_AND_COMPLEX, {"low": 0.5, "high": 3}),
+        ("__rmod__", lambda x, y: np.remainder(y, x), REAL_NUMBERS, {"low": 1, "high": 4}),
+        ("__rpow__", lambda x, y: np.power(y, x), FLOATS_AND_COMPLEX, {"low": 0.5, "high": 2}),
+        ("__rand__", np.bitwise_and, INTEGERS + BOOL, NON_DIFFERENTIABLE),
+        ("__ror__", np.bitwise_or, INTEGERS + BOOL, NON_DIFFERENTIABLE),
+        ("__rxor__", np.bitwise_xor, INTEGERS + BOOL, NON_DIFFERENTIABLE),
+    )
+]
+
 RECORDS = [
     *SUMS_AND_PRODUCTS, *SIGNS, *POWERS, *EXPONENTIALS, *TRIGONOMETRY, *ROUNDING, *LIMITS, *COMPARISONS, *TESTS, *LOGIC,
+    *REFLECTED,
 ]  # fmt: skip

@@ -259,4 +259,25 @@ COPIES = [
            errors=lambda make: [(RuntimeError, "negative", make(2), [-1])], **EVERYTHING),
 ]  # fmt: skip
 
-RECORDS = [*SHAPES, *DIMENSIONS, *PARTS, *COMPLEX_VIEWS, *COPIES]
+CASTS = [
+    record(
+        f"Tensor.{name}", lambda make: [(make(2, 3, low=0, high=3),), (make(3, 2, layout="columns", low=0, high=3),), (make(low=0, high=3),)],
+        lambda x, dtype=dtype: x.astype(dtype), operators=(), dtypes=FLOATS, autograd=name in ("float", "double", "cfloat", "cdouble", "half", "bfloat16"),
+        # Half precision has no differences that tell a gradient.
+        no_gradcheck="rounds away the steps of gradcheck" if name in ("half", "bfloat16", "float", "cfloat") else "",
+    )
+    for name, dtype in (
+        ("float", np.float64), ("double", np.float64), ("half", np.float64), ("bfloat16", np.float64), ("cfloat", np.complex128),
+        ("cdouble", np.complex128), ("int", np.int32), ("long", np.int64), ("short", np.int16), ("char", np.int8), ("byte", np.uint8),
+        ("bool", np.bool_),
+    )
+]  # fmt: skip
+PROPERTIES = [
+    record(f"Tensor.{name}", lambda make: [(make(2, 3),), (make(3, 2, layout="columns"),)], reference, operators=(),
+           call=lambda x, name=name: getattr(x, name), **EVERYTHING)
+    for name, reference in (
+        ("T", np.transpose), ("mT", np.transpose), ("H", lambda x: np.conj(x.T)), ("mH", lambda x: np.conj(x.T)),
+    )
+]  # fmt: skip
+
+RECORDS = [*SHAPES, *DIMENSIONS, *PARTS, *COMPLEX_VIEWS, *COPIES, *CASTS, *PROPERTIES]
