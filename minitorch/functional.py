@@ -17,8 +17,9 @@ from minitorch.ops.return_types import make_return_type
 from minitorch.tensor.base import TensorBase
 
 __all__ = [
-    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod", "chain_matmul", "einsum",
-    "histogramdd", "istft", "lu", "meshgrid", "nonzero", "norm", "pca_lowrank", "stft", "svd_lowrank",
+    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
+    "cartesian_prod", "chain_matmul", "einsum", "histogramdd",
+    "istft", "lu", "meshgrid", "nonzero", "norm", "pca_lowrank", "stft", "svd_lowrank",
     "tensordot", "unique", "unique_consecutive", "unravel_index",
 ]  # fmt: skip
 

@@ -25,7 +25,6 @@ from typing import Any
 from minitorch.autograd import kernel as kernels
 from minitorch.dispatch.local_state import current
 from minitorch.ops import functions as F
-from minitorch.tensor.base import TensorBase
 
 # The tensors that have a place for each level, outermost level first.
 _levels: list[list[weakref.ref]] = []
@@ -141,7 +140,7 @@ def in_layout_of(tensor: Any, tangent: Any, level: int) -> Any:
         return placed.copy_(tangent)
 
 
-def _keep(tensor: TensorBase, level: int, tangent: Any) -> None:
+def _keep(tensor: Any, level: int, tangent: Any) -> None:
     if tensor.autograd_meta is None:
         tensor.autograd_meta = {}
     places = tensor.autograd_meta.setdefault("tangents", {})

@@ -141,7 +141,7 @@ def _active(level: int | None) -> int:
     return level
 
 
-class dual_level(ContextDecorator):  # noqa: N801 - PyTorch's name
+class dual_level(ContextDecorator):
     """A context in which tensors can have tangents; with its end they are gone.
 
     Returns
@@ -157,7 +157,7 @@ class dual_level(ContextDecorator):  # noqa: N801 - PyTorch's name
         exit_dual_level()
 
 
-class _set_fwd_grad_enabled(ContextDecorator):  # noqa: N801 - PyTorch's name
+class _set_fwd_grad_enabled(ContextDecorator):
     """Switch the computation of tangents on or off, from the call on and as a context."""
 
     def __init__(self, mode: bool):

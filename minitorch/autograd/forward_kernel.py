@@ -11,7 +11,7 @@ Note [Forward formulas]
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from minitorch.autograd import kernel as kernels
 from minitorch.autograd.backward import grad as gradients_of
@@ -165,7 +165,7 @@ class DualCall:
         self.share_with_saved([target], self.tangents.get(name))
         return result
 
-    def refuse(self) -> None:
+    def refuse(self) -> NoReturn:
         raise NotImplementedError(
             f"Trying to use forward AD with {self.op.basename} that does not support it because it has not been implemented "
             "yet. Give its derivative a formula with result=, or use reverse mode."
@@ -328,7 +328,10 @@ class DualCall:
             found: list = [None] * len(outputs)
             if pairs:
                 products = gradients_of(
-                    [s for s, _ in pairs], weights, [t for _, t in pairs], create_graph=_is_recorded(self, tangents),
+                    [s for s, _ in pairs],
+                    weights,
+                    [t for _, t in pairs],
+                    create_graph=_is_recorded(self, tangents),
                     allow_unused=True,
                 )
                 for place, product in zip(places, products, strict=True):

@@ -179,7 +179,9 @@ def test_reverse_over_forward():
     assert grad.tolist() == [6.0, 120.0]
 
 
-@pytest.mark.parametrize("f", [mt.exp, mt.tanh, lambda t: t.clone().mul_(t), lambda t: t.cumprod(0), lambda t: t.softmax(0)])
+@pytest.mark.parametrize(
+    "f", [mt.exp, mt.tanh, lambda t: t.clone().mul_(t), lambda t: t.cumprod(0), lambda t: t.softmax(0)]
+)
 def test_forward_over_reverse_agrees_with_reverse_over_reverse(f):
     x, v = values(0.5, 1.5).requires_grad_(), values(1.0, -2.0)
     with fw.dual_level():
@@ -253,16 +255,23 @@ def test_jacobians_in_forward_mode():
         return t.outer(t) * u, t.sum()
 
     for one, other in zip(
-        jacobian(f, (x, values(3.0))), jacobian(f, (x, values(3.0)), vectorize=True, strategy="forward-mode"), strict=True
+        jacobian(f, (x, values(3.0))),
+        jacobian(f, (x, values(3.0)), vectorize=True, strategy="forward-mode"),
+        strict=True,
     ):
         mt.testing.assert_close(one, other)
-    g = lambda t: (t**3).sum()  # noqa: E731
+
+    def g(t):
+        return (t**3).sum()
+
     mt.testing.assert_close(hessian(g, x, outer_jacobian_strategy="forward-mode"), hessian(g, x))
 
 
 def test_a_module_in_forward_mode():
     mt.manual_seed(0)
-    net = mt.nn.Sequential(mt.nn.Conv1d(1, 2, 3), mt.nn.BatchNorm1d(2), mt.nn.GELU(), mt.nn.Flatten(), mt.nn.Linear(8, 3)).double()
+    net = mt.nn.Sequential(
+        mt.nn.Conv1d(1, 2, 3), mt.nn.BatchNorm1d(2), mt.nn.GELU(), mt.nn.Flatten(), mt.nn.Linear(8, 3)
+    ).double()
     x, v = mt.randn(4, 1, 6, dtype=mt.float64), mt.randn(4, 1, 6, dtype=mt.float64)
     with fw.dual_level():
         found = fw.unpack_dual(net(fw.make_dual(x, v))).tangent

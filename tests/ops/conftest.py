@@ -15,7 +15,9 @@ SLICES = 4
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "op_db: runs over the records of op_db; a slice of them unless all are asked for")
+    config.addinivalue_line(
+        "markers", "op_db: runs over the records of op_db; a slice of them unless all are asked for"
+    )
 
 
 def wanted(item, seed: int) -> bool:

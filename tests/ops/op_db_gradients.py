@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from op_db_helpers import call, outputs, projected
+
 import minitorch as mt
 from minitorch.testing.op_db import Maker
-from op_db_helpers import call, outputs, projected
 
 
 def double_dtypes(record):

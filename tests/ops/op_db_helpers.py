@@ -83,6 +83,10 @@ def assert_same(record, actual, expected, what, exact=False):
         rtol, atol = TOLERANCES.get(other.dtype.name, (0, 0))
         scale = 0 if exact else record.tolerance
         assert_close(
-            one, other, rtol=rtol * scale, atol=atol * scale, equal_nan=True,
+            one,
+            other,
+            rtol=rtol * scale,
+            atol=atol * scale,
+            equal_nan=True,
             msg=lambda text, i=i: f"{record.name}: {what}: result {i}: {text}",
         )

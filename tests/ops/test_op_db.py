@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 
 import numpy as np
@@ -109,7 +110,10 @@ def check_value(record, sample, i, one, other):
     wide = DOUBLE.get(one.dtype.name, one.dtype)
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(
-            one.astype(wide), other.astype(wide), rtol=rtol * record.tolerance, atol=atol * record.tolerance,
+            one.astype(wide),
+            other.astype(wide),
+            rtol=rtol * record.tolerance,
+            atol=atol * record.tolerance,
             err_msg=f"{record.name}{sample!r}, result {i}",
         )
 
@@ -191,7 +195,8 @@ def test_inplace_agrees_with_function(record):
 
 DECLARATIONS_OF_INPLACE = {
     name.partition(".")[0].removesuffix("_"): d.functional
-    for name, d in DECLARATIONS.items() if d.kind == "inplace" and d.functional
+    for name, d in DECLARATIONS.items()
+    if d.kind == "inplace" and d.functional
 }
 
 
@@ -232,12 +237,12 @@ def test_aliases_do_the_same(record):
 def test_errors(record):
     for error in record.error_samples():
         arguments = f"{record.name}{type(next(record.samples(first_dtype(record))))(*error.args, **error.kwargs)!r}"
-        with pytest.raises(error.error) as caught:  # noqa: PT012 - the text of a failure names the arguments
+        try:
             record.function(*error.args, **error.kwargs)
+        except error.error as caught:
+            text = str(caught)
+        else:
             pytest.fail(f"{arguments} did not raise")
-        text = str(caught.value)
-        import re
-
         assert re.search(error.match, text), f"{arguments}: the error says {text!r}, not {error.match!r}"
 
 

@@ -51,7 +51,9 @@ def test_every_derivative_has_a_forward_formula(name):
         outputs = {"result", *(f"result{i}" for i in range(len(schema.returns))), *(r.name for r in schema.returns)}
         for parameter in parameter_names(forward):
             stem, _, suffix = parameter.rpartition("_")
-            known = parameter in arguments or parameter in outputs or (suffix in ("p", "t", "shape") and stem in arguments)
+            known = (
+                parameter in arguments or parameter in outputs or (suffix in ("p", "t", "shape") and stem in arguments)
+            )
             assert known, f"{name}: its forward formula asks for {parameter!r}, which is nothing"
     else:
         assert forward in ("linear", "elementwise", "zero"), f"{name}: result={forward!r} is no forward formula"
@@ -60,9 +62,10 @@ def test_every_derivative_has_a_forward_formula(name):
 
 
 def test_what_has_no_tangent_says_so():
-    with forward_ad.dual_level(), pytest.raises(RuntimeError, match="not implemented"):
+    with forward_ad.dual_level():
         logs = forward_ad.make_dual(mt.zeros(3, 1, 2), mt.ones(3, 1, 2))
-        mt.nn.functional.ctc_loss(logs, mt.tensor([[1]]), [3], [1])
+        with pytest.raises(RuntimeError, match="not implemented"):
+            mt.nn.functional.ctc_loss(logs, mt.tensor([[1]]), [3], [1])
 
 
 @over(dtypes=double_dtypes, only=is_differentiable)

@@ -13,9 +13,7 @@ from minitorch.autograd import gradcheck, gradgradcheck
 def test_gradients(record, dtype_name):
     tried = 0
     for sample, function, inputs in cases(record, dtype_name):
-        explained(
-            record, sample, lambda: gradcheck(function, inputs, atol=record.grad_atol, rtol=record.grad_rtol)
-        )
+        explained(record, sample, lambda: gradcheck(function, inputs, atol=record.grad_atol, rtol=record.grad_rtol))
         tried += 1
     assert tried, f"{record.name} has no sample with a tensor that requires grad"
 
@@ -45,6 +43,6 @@ def test_a_wrong_formula_would_be_seen(name):
         def function(x):
             return x.sin() + x - x.detach()
 
+    sample, function, inputs = next(cases(Wrong, name))
     with pytest.raises(Exception, match="Jacobian mismatch"):
-        for sample, function, inputs in cases(Wrong, name):
-            explained(Wrong, sample, lambda: gradcheck(function, inputs))
+        explained(Wrong, sample, lambda: gradcheck(function, inputs))

@@ -75,7 +75,8 @@ def torch_function(torch, record):
 def back(result):
     """Return PyTorch's results as ours."""
     return [
-        mt.from_numpy(r.detach().resolve_conj().resolve_neg().numpy()) if hasattr(r, "detach") else r for r in outputs(result)
+        mt.from_numpy(r.detach().resolve_conj().resolve_neg().numpy()) if hasattr(r, "detach") else r
+        for r in outputs(result)
     ]
 
 
@@ -89,7 +90,9 @@ def same_order(sample):
 
 
 def meaningful_strides(tensor):
-    return tuple(s if n > 1 else 0 for s, n in zip(tensor.stride(), tensor.shape, strict=True)) if tensor.numel() else ()
+    return (
+        tuple(s if n > 1 else 0 for s, n in zip(tensor.stride(), tensor.shape, strict=True)) if tensor.numel() else ()
+    )
 
 
 @over(only=lambda record: not record.random and record.name not in NOT_COMPARED)
@@ -120,7 +123,7 @@ def test_errors_have_torchs_types(record, torch):
     for error in record.error_samples():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            expected = raised(lambda: torch_call(torch, record, error, function))  # noqa: B023
+            expected = raised(lambda: torch_call(torch, record, error, function))
             found = raised(lambda: record.function(*error.args, **error.kwargs))
         assert expected is not None, f"{record.name}: torch accepts the arguments of the error {error.match!r}"
         names = [c.__name__.lstrip("_") for c in type(found).__mro__]

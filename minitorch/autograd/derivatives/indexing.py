@@ -46,7 +46,11 @@ derivative(
     src=lambda grad, dim, index, src_shape: gathered(grad, dim, index, src_shape),
     result="linear",
 )
-derivative("scatter.value", self=lambda grad, dim, index: F.scatter(grad, dim, index, 0), result=lambda self_t, dim, index: F.scatter(self_t, dim, index, 0))
+derivative(
+    "scatter.value",
+    self=lambda grad, dim, index: F.scatter(grad, dim, index, 0),
+    result=lambda self_t, dim, index: F.scatter(self_t, dim, index, 0),
+)
 derivative(
     "scatter_add",
     self=lambda grad: grad,
@@ -245,7 +249,11 @@ derivative(
 
 # ---------------------------------------------------------------- masks
 
-derivative("masked_fill.Scalar", self=lambda grad, mask: F.masked_fill(grad, mask, 0), result=lambda self_t, mask: F.masked_fill(self_t, mask, 0))
+derivative(
+    "masked_fill.Scalar",
+    self=lambda grad, mask: F.masked_fill(grad, mask, 0),
+    result=lambda self_t, mask: F.masked_fill(self_t, mask, 0),
+)
 derivative(
     "masked_fill.Tensor",
     self=lambda grad, mask: F.masked_fill(grad, mask, 0),

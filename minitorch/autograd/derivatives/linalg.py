@@ -134,7 +134,11 @@ def _rows(grad):
     return count
 
 
-derivative("linear", jointly={("input", "weight", "bias"): linear_backward}, result=Multilinear("input", "weight", additive=("bias",)))
+derivative(
+    "linear",
+    jointly={("input", "weight", "bias"): linear_backward},
+    result=Multilinear("input", "weight", additive=("bias",)),
+)
 derivative(
     "linalg_cross",
     self=lambda grad, other, dim: F.linalg_cross(conj(other), grad, dim=dim),
@@ -445,7 +449,11 @@ def inv_backward(grad, inverse):
     return -F.matmul(turned, F.matmul(grad, turned))
 
 
-derivative("linalg_inv_ex", A=lambda grad, inverse: inv_backward(grad, inverse), result=lambda A_t, inverse: -F.matmul(inverse, F.matmul(A_t, inverse)))
+derivative(
+    "linalg_inv_ex",
+    A=lambda grad, inverse: inv_backward(grad, inverse),
+    result=lambda A_t, inverse: -F.matmul(inverse, F.matmul(A_t, inverse)),
+)
 
 
 def solve_backward(grad, A, b_shape, x, left, needs):

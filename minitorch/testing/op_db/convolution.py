@@ -7,7 +7,7 @@ import numpy as np
 from minitorch.testing.op_db.record import COMPLEX, FLOATS, REAL_FLOATS
 from minitorch.testing.op_db.samples import record
 
-KINDS = dict(dtypes=FLOATS + COMPLEX)
+KINDS: dict = dict(dtypes=FLOATS + COMPLEX)
 
 
 def _many(value, count):
@@ -25,12 +25,15 @@ def _convolve(x, weight, stride, padding, dilation, groups):
     result = np.zeros((x.shape[0], weight.shape[0], *sizes), np.result_type(x, weight))
     for tap in np.ndindex(*taps):
         window = tuple(
-            slice(tap[d] * dilation[d], tap[d] * dilation[d] + stride[d] * (sizes[d] - 1) + 1, stride[d]) for d in range(dims)
+            slice(tap[d] * dilation[d], tap[d] * dilation[d] + stride[d] * (sizes[d] - 1) + 1, stride[d])
+            for d in range(dims)
         )
         part = x[(slice(None), slice(None), *window)]
         for g in range(groups):
             w = weight[(slice(g * outputs, (g + 1) * outputs), slice(None), *tap)]
-            result[:, g * outputs : (g + 1) * outputs] += np.einsum("bi...,oi->bo...", part[:, g * inputs : (g + 1) * inputs], w)
+            result[:, g * outputs : (g + 1) * outputs] += np.einsum(
+                "bi...,oi->bo...", part[:, g * inputs : (g + 1) * inputs], w
+            )
     return result
 
 
@@ -160,22 +163,67 @@ def _raw(make, transposed=False):
 
 RECORDS = [
     *(
-        record(f"nn.functional.conv{dims}d", _samples(dims), _conv(dims), operators=(f"conv{dims}d",), errors=_channels_differ(dims), **KINDS)
+        record(
+            f"nn.functional.conv{dims}d",
+            _samples(dims),
+            _conv(dims),
+            operators=(f"conv{dims}d",),
+            errors=_channels_differ(dims),
+            **KINDS,
+        )
         for dims in (1, 2, 3)
     ),
     *(
-        record(f"nn.functional.conv_transpose{dims}d", _transposed_samples(dims), _conv_transpose(dims),
-               operators=(f"conv_transpose{dims}d",), errors=_channels_differ(dims), **KINDS)
+        record(
+            f"nn.functional.conv_transpose{dims}d",
+            _transposed_samples(dims),
+            _conv_transpose(dims),
+            operators=(f"conv_transpose{dims}d",),
+            errors=_channels_differ(dims),
+            **KINDS,
+        )
         for dims in (1, 2, 3)
     ),
-    record("convolution", lambda make: [_raw(make), _raw(make, True)],
-           lambda x, w, b, stride, padding, dilation, transposed, extra, groups: _conv_transpose(1)(x, w, b, stride, padding, extra, groups, dilation)
-           if transposed else _conv(1)(x, w, b, stride, padding, dilation, groups), operators=("convolution", "_convolution"), **KINDS),
-    record("conv_tbc", lambda make: [(make(4, 1, 2), make(2, 2, 3), make(3)), (make(3, 2, 1), make(2, 1, 2), make(2), 1)],
-           lambda x, w, b, pad=0: np.transpose(_conv(1)(x.transpose(1, 2, 0), w.transpose(2, 1, 0), b, 1, pad), (2, 0, 1)), dtypes=FLOATS,
-           errors=lambda make: [(RuntimeError, "", make(4, 1, 2), make(2, 3, 3), make(3))]),
-    record("nn.functional.unfold", lambda make: [(make(1, 2, 3, 4), (2, 2)), (make(2, 4, 3), 2, 1, 1, 2), (make(1, 1, 4, 4, layout="columns"), 2, 2)],
-           _unfolded, operators=("im2col",), dtypes=REAL_FLOATS + COMPLEX, errors=lambda make: [(RuntimeError, "", make(1, 2, 2, 2), 3)]),
-    record("nn.functional.fold", lambda make: [(make(1, 4, 6), (3, 4), (2, 2)), (make(8, 4), (3, 3), 2), (make(1, 4, 4), (4, 4), 2, {"stride": 2})],
-           _folded, operators=("col2im",), dtypes=REAL_FLOATS + COMPLEX, errors=lambda make: [(RuntimeError, "", make(1, 4, 5), (3, 4), (2, 2))]),
-]  # fmt: skip
+    record(
+        "convolution",
+        lambda make: [_raw(make), _raw(make, True)],
+        lambda x, w, b, stride, padding, dilation, transposed, extra, groups: (
+            _conv_transpose(1)(x, w, b, stride, padding, extra, groups, dilation)
+            if transposed
+            else _conv(1)(x, w, b, stride, padding, dilation, groups)
+        ),
+        operators=("convolution", "_convolution"),
+        **KINDS,
+    ),
+    record(
+        "conv_tbc",
+        lambda make: [(make(4, 1, 2), make(2, 2, 3), make(3)), (make(3, 2, 1), make(2, 1, 2), make(2), 1)],
+        lambda x, w, b, pad=0: np.transpose(_conv(1)(x.transpose(1, 2, 0), w.transpose(2, 1, 0), b, 1, pad), (2, 0, 1)),
+        dtypes=FLOATS,
+        errors=lambda make: [(RuntimeError, "", make(4, 1, 2), make(2, 3, 3), make(3))],
+    ),
+    record(
+        "nn.functional.unfold",
+        lambda make: [
+            (make(1, 2, 3, 4), (2, 2)),
+            (make(2, 4, 3), 2, 1, 1, 2),
+            (make(1, 1, 4, 4, layout="columns"), 2, 2),
+        ],
+        _unfolded,
+        operators=("im2col",),
+        dtypes=REAL_FLOATS + COMPLEX,
+        errors=lambda make: [(RuntimeError, "", make(1, 2, 2, 2), 3)],
+    ),
+    record(
+        "nn.functional.fold",
+        lambda make: [
+            (make(1, 4, 6), (3, 4), (2, 2)),
+            (make(8, 4), (3, 3), 2),
+            (make(1, 4, 4), (4, 4), 2, {"stride": 2}),
+        ],
+        _folded,
+        operators=("col2im",),
+        dtypes=REAL_FLOATS + COMPLEX,
+        errors=lambda make: [(RuntimeError, "", make(1, 4, 5), (3, 4), (2, 2))],
+    ),
+]

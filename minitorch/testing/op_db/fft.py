@@ -12,17 +12,30 @@ REAL_OR_COMPLEX = FLOATS + COMPLEX
 
 def _one(make):
     return [
-        (make(5),), (make(2, 4), 6), (make(4, 3, layout="columns"), 3, 0), (make(2, 4), None, -1, "ortho"),
+        (make(5),),
+        (make(2, 4), 6),
+        (make(4, 3, layout="columns"), 3, 0),
+        (make(2, 4), None, -1, "ortho"),
         (make(4, layout="gaps"), {"norm": "forward"}),
-    ]  # fmt: skip
+    ]
 
 
 def _two(make):
-    return [(make(3, 4),), (make(2, 3, 4), [4, 3]), (make(4, 3, layout="columns"), {"norm": "ortho"}), (make(3, 4, 2), None, (0, 1))]
+    return [
+        (make(3, 4),),
+        (make(2, 3, 4), [4, 3]),
+        (make(4, 3, layout="columns"), {"norm": "ortho"}),
+        (make(3, 4, 2), None, (0, 1)),
+    ]
 
 
 def _many(make):
-    return [(make(3, 4),), (make(2, 3, 4), [4], [1]), (make(4, 3, layout="columns"), {"norm": "ortho"}), (make(2, 3, 2), {"dim": (0, 2)})]
+    return [
+        (make(3, 4),),
+        (make(2, 3, 4), [4], [1]),
+        (make(4, 3, layout="columns"), {"norm": "ortho"}),
+        (make(2, 3, 2), {"dim": (0, 2)}),
+    ]
 
 
 def _errors(make):
@@ -69,7 +82,12 @@ def _ihfft_many(default=None):
 
 def _transform(name: str, samples, reference, dtypes=REAL_OR_COMPLEX, **fields) -> OpRecord:
     return record(
-        f"fft.{name}", samples, reference, dtypes=dtypes, errors=_errors if samples is _one else _errors_of_many, **fields
+        f"fft.{name}",
+        samples,
+        reference,
+        dtypes=dtypes,
+        errors=_errors if samples is _one else _errors_of_many,
+        **fields,
     )
 
 
@@ -96,25 +114,57 @@ RECORDS = [
     _transform("irfftn", _many, _numpy_many(np.fft.irfftn)),
     _transform("hfftn", _many, _hfft_many()),
     _transform("ihfftn", _many, _ihfft_many(), FLOATS),
-    record("fft.fftshift", _shift_samples, np.fft.fftshift, dtypes=REAL_OR_COMPLEX,
-           errors=lambda make: [(IndexError, "", make(3), 1)]),
-    record("fft.ifftshift", _shift_samples, np.fft.ifftshift, dtypes=REAL_OR_COMPLEX,
-           errors=lambda make: [(IndexError, "", make(3), 1)]),
-    record("fft.fftfreq", lambda make: [(5, {"dtype": make.dtype}), (4, 0.5, {"dtype": make.dtype})],
-           lambda n, d=1.0, dtype=None: np.fft.fftfreq(n, d), dtypes=FLOATS, autograd=False),
-    record("fft.rfftfreq", lambda make: [(5, {"dtype": make.dtype}), (4, 0.5, {"dtype": make.dtype})],
-           lambda n, d=1.0, dtype=None: np.fft.rfftfreq(n, d), dtypes=FLOATS, autograd=False),
+    record(
+        "fft.fftshift",
+        _shift_samples,
+        np.fft.fftshift,
+        dtypes=REAL_OR_COMPLEX,
+        errors=lambda make: [(IndexError, "", make(3), 1)],
+    ),
+    record(
+        "fft.ifftshift",
+        _shift_samples,
+        np.fft.ifftshift,
+        dtypes=REAL_OR_COMPLEX,
+        errors=lambda make: [(IndexError, "", make(3), 1)],
+    ),
+    record(
+        "fft.fftfreq",
+        lambda make: [(5, {"dtype": make.dtype}), (4, 0.5, {"dtype": make.dtype})],
+        lambda n, d=1.0, dtype=None: np.fft.fftfreq(n, d),
+        dtypes=FLOATS,
+        autograd=False,
+    ),
+    record(
+        "fft.rfftfreq",
+        lambda make: [(5, {"dtype": make.dtype}), (4, 0.5, {"dtype": make.dtype})],
+        lambda n, d=1.0, dtype=None: np.fft.rfftfreq(n, d),
+        dtypes=FLOATS,
+        autograd=False,
+    ),
     record(
         "stft",
-        lambda make: [(make(8), 4, {"hop_length": 2, "return_complex": True, "center": False}),
-                      (make(2, 8), 4, {"return_complex": True, "window": make(4, low=0.5, high=1.5, grad=False)}),
-                      (make(8), 4, {"hop_length": 2, "return_complex": True, "onesided": False, "normalized": True})],
-        operators=(), dtypes=FLOATS, errors=lambda make: [(RuntimeError, "return_complex", make(8), 4)],
+        lambda make: [
+            (make(8), 4, {"hop_length": 2, "return_complex": True, "center": False}),
+            (make(2, 8), 4, {"return_complex": True, "window": make(4, low=0.5, high=1.5, grad=False)}),
+            (make(8), 4, {"hop_length": 2, "return_complex": True, "onesided": False, "normalized": True}),
+        ],
+        operators=(),
+        dtypes=FLOATS,
+        errors=lambda make: [(RuntimeError, "return_complex", make(8), 4)],
     ),
     record(
         "istft",
-        lambda make: [(make(3, 6), 4, {"hop_length": 1, "window": make(4, low=0.5, high=1.5, grad=False, dtype=make.dtype.to_real())}),
-                      (make(2, 3, 6), 4, {"hop_length": 2, "normalized": True})],
-        operators=(), dtypes=COMPLEX, errors=lambda make: [(RuntimeError, "", make(5, 6), 4)],
+        lambda make: [
+            (
+                make(3, 6),
+                4,
+                {"hop_length": 1, "window": make(4, low=0.5, high=1.5, grad=False, dtype=make.dtype.to_real())},
+            ),
+            (make(2, 3, 6), 4, {"hop_length": 2, "normalized": True}),
+        ],
+        operators=(),
+        dtypes=COMPLEX,
+        errors=lambda make: [(RuntimeError, "", make(5, 6), 4)],
     ),
-]  # fmt: skip
+]

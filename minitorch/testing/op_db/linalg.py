@@ -1,4 +1,4 @@
-"""Records of products, decompositions and solvers."""
+"""Records of decompositions, determinants, solvers and norms; `linalg_products` has the products."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 import minitorch
-from minitorch.testing.op_db.record import COMPLEX, FLOATS, FLOATS_AND_COMPLEX, NUMBERS
+from minitorch.testing.op_db.linalg_products import PRODUCTS
+from minitorch.testing.op_db.record import COMPLEX, FLOATS
 from minitorch.testing.op_db.samples import record
 
 DOUBLE_OR_SINGLE = FLOATS + COMPLEX
-PRODUCTS_OF = dict(dtypes=NUMBERS)
-MATRICES = dict(dtypes=DOUBLE_OR_SINGLE)
+MATRICES: dict = dict(dtypes=DOUBLE_OR_SINGLE)
 
 
 def _h(x):
@@ -37,10 +37,6 @@ def _hermitian_if_said(x, hermitian=False, **kwargs):
     return ((x + x.mH) / 2 if hermitian else x,)
 
 
-def _sizes_differ(make):
-    return [(RuntimeError, "", make(2, 3), make(2, 3))]
-
-
 def _not_square(make):
     return [(RuntimeError, "square", make(2, 3))]
 
@@ -49,15 +45,13 @@ def _not_square_or_matrix(make):
     return [(RuntimeError, "square", make(2, 3)), (RuntimeError, "2", make(3))]
 
 
-def _addmm(x, a, b, beta=1, alpha=1):
-    return beta * x + alpha * (a @ b)
-
-
 def _square_matrices(make):
     return [
-        (make.well_conditioned(3, 3),), (make.well_conditioned(2, 2, 2),), (make.well_conditioned(1, 1),),
+        (make.well_conditioned(3, 3),),
+        (make.well_conditioned(2, 2, 2),),
+        (make.well_conditioned(1, 1),),
         (make.well_conditioned(2, 3, 3).mT,),
-    ]  # fmt: skip
+    ]
 
 
 def _with_empty(samples):
@@ -74,10 +68,12 @@ def _rectangles(make):
 
 def _systems(make):
     return [
-        (make.well_conditioned(3, 3), make(3, 2)), (make.well_conditioned(2, 2), make(2)),
-        (make.well_conditioned(2, 3, 3), make(2, 3, 1)), (make.well_conditioned(2, 2), make(3, 2, 2)),
+        (make.well_conditioned(3, 3), make(3, 2)),
+        (make.well_conditioned(2, 2), make(2)),
+        (make.well_conditioned(2, 3, 3), make(2, 3, 1)),
+        (make.well_conditioned(2, 2), make(3, 2, 2)),
         (make.well_conditioned(3, 3).mT, make(3, 2, layout="columns")),
-    ]  # fmt: skip
+    ]
 
 
 def _solve(a, b, left=True):
@@ -191,156 +187,274 @@ def _determinant_sign_positive(make):
     return [(make.positive_definite(3, 3),), (make.positive_definite(2, 2, 2),)]
 
 
-VECTORS = [
-    record("mm", lambda make: [(make(2, 3), make(3, 2)), (make(3, 2, layout="columns"), make(2, 4, layout="gaps")),
-                               (make(0, 3), make(3, 2)), (make(2, 0), make(0, 2))], np.matmul, errors=_sizes_differ, **PRODUCTS_OF),
-    record("bmm", lambda make: [(make(2, 2, 3), make(2, 3, 2)), (make(2, 3, 2).mT, make(2, 3, 1)), (make(0, 2, 3), make(0, 3, 2))],
-           np.matmul, errors=lambda make: [(RuntimeError, "", make(2, 2, 3), make(3, 3, 2))], **PRODUCTS_OF),
-    record("mv", lambda make: [(make(2, 3), make(3)), (make(3, 2, layout="columns"), make(2, layout="gaps"))], np.matmul,
-           errors=lambda make: [(RuntimeError, "", make(2, 3), make(2))], **PRODUCTS_OF),
-    record("dot", lambda make: [(make(3), make(3)), (make(3, layout="gaps"), make(3))], np.dot,
-           errors=lambda make: [(RuntimeError, "", make(3), make(2)), (RuntimeError, "1", make(2, 2), make(2))], **PRODUCTS_OF),
-    record("vdot", lambda make: [(make(3), make(3)), (make(3, layout="gaps"), make(3))], np.vdot,
-           errors=lambda make: [(RuntimeError, "", make(3), make(2))], **PRODUCTS_OF),
-    record("inner", lambda make: [(make(2, 3), make(2, 3)), (make(3), make(3)), (make(), make(2))], np.inner,
-           errors=lambda make: [(RuntimeError, "", make(3), make(2))], **PRODUCTS_OF),
-    record("outer", lambda make: [(make(2), make(3)), (make(2, layout="gaps"), make(3))], np.outer, aliases=("ger",),
-           operators=("outer", "ger"), errors=lambda make: [(RuntimeError, "1", make(2, 2), make(2))], **PRODUCTS_OF),
-    record("matmul", lambda make: [(make(2, 3), make(3, 2)), (make(3), make(3)), (make(2, 3), make(3)), (make(3), make(3, 2)),
-                                   (make(2, 2, 3), make(3, 2)), (make(2, 1, 2, 3), make(2, 3, 1)), (make(3, 2, layout="columns"), make(2, 2, 2))],
-           np.matmul, aliases=("linalg.matmul",), operators=("matmul", "linalg_matmul"),
-           errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 3)), (RuntimeError, "", make(), make(2))], **PRODUCTS_OF),
-    record("kron", lambda make: [(make(2, 2), make(1, 3)), (make(2), make(2, 2)), (make(2, 3, layout="columns"), make(2, layout="gaps"))],
-           np.kron, **PRODUCTS_OF),
-    record("addmm", lambda make: [(make(2, 2), make(2, 3), make(3, 2)), (make(2), make(2, 3), make(3, 2), {"beta": 2, "alpha": 3}),
-                                  (make(2, 1), make(3, 2, layout="columns").t(), make(3, 4), {"beta": 0})],
-           lambda x, a, b, beta=1, alpha=1: np.broadcast_to(_addmm(x, a, b, beta, alpha), (a.shape[0], b.shape[1])),
-           errors=lambda make: [(RuntimeError, "", make(2, 2), make(2, 3), make(2, 3))], **PRODUCTS_OF),
-    record("addmv", lambda make: [(make(2), make(2, 3), make(3)), (make(), make(2, 3), make(3), {"beta": 2, "alpha": 3})], _addmm,
-           errors=lambda make: [(RuntimeError, "", make(2), make(2, 3), make(2))], **PRODUCTS_OF),
-    record("baddbmm", lambda make: [(make(2, 2, 2), make(2, 2, 3), make(2, 3, 2)), (make(2), make(2, 2, 3), make(2, 3, 2), {"beta": 2, "alpha": 3})],
-           _addmm, errors=lambda make: [(RuntimeError, "", make(2, 2, 2), make(2, 2, 3), make(3, 3, 2))], **PRODUCTS_OF),
-    record("addbmm", lambda make: [(make(2, 2), make(3, 2, 3), make(3, 3, 2)), (make(2), make(2, 2, 3), make(2, 3, 2), {"beta": 2, "alpha": 3})],
-           lambda x, a, b, beta=1, alpha=1: beta * x + alpha * (a @ b).sum(0),
-           errors=lambda make: [(RuntimeError, "", make(2, 2), make(2, 2, 3), make(3, 3, 2))], dtypes=FLOATS_AND_COMPLEX),
-    record("addr", lambda make: [(make(2, 3), make(2), make(3)), (make(3), make(2), make(3), {"beta": 2, "alpha": 3})],
-           lambda x, a, b, beta=1, alpha=1: beta * x + alpha * np.outer(a, b),
-           errors=lambda make: [(RuntimeError, "", make(2, 3), make(3), make(3))], **PRODUCTS_OF),
-    record("linalg.multi_dot", lambda make: [([make(2, 3), make(3, 2)],), ([make(3), make(3, 2), make(2, 2)],), ([make(2, 3), make(3, 1), make(1, 2)],)],
-           lambda x: np.linalg.multi_dot(x), errors=lambda make: [(RuntimeError, "2", [make(2, 2)])], dtypes=DOUBLE_OR_SINGLE),
-    record("chain_matmul", lambda make: [(make(2, 3), make(3, 2)), (make(2, 3), make(3, 1), make(1, 2))],
-           lambda *x: np.linalg.multi_dot(x), errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 3))],
-           dtypes=DOUBLE_OR_SINGLE),
-    record("cross", lambda make: [(make(2, 3), make(2, 3), 1), (make(3), make(3)), (make(3, 2, layout="columns"), make(3, 1), 0)],
-           lambda x, y, dim=-1: np.cross(*np.broadcast_arrays(x, y), axis=dim),
-           errors=lambda make: [(RuntimeError, "3", make(2, 2), make(2, 2), 0)], **PRODUCTS_OF),
-    record("linalg.cross", lambda make: [(make(2, 3), make(2, 3)), (make(3), make(3)), (make(3, 2, layout="columns"), make(3, 1), {"dim": 0})],
-           lambda x, y, dim=-1: np.cross(*np.broadcast_arrays(x, y), axis=dim),
-           errors=lambda make: [(RuntimeError, "3", make(2, 2), make(2, 2))], **PRODUCTS_OF),
-    record("linalg.vecdot", lambda make: [(make(2, 3), make(2, 3)), (make(3), make(2, 3)), (make(3, 2, layout="columns"), make(3, 2), {"dim": 0})],
-           lambda x, y, dim=-1: (np.conj(x) * y).sum(dim), errors=lambda make: [(RuntimeError, "", make(2), make(3))],
-           dtypes=FLOATS_AND_COMPLEX),
-    record("linalg.vander", lambda make: [(make(3),), (make(2, 3), {"N": 4}), (make(3, layout="gaps"), {"N": 2})],
-           lambda x, N=None: x[..., None] ** np.arange(x.shape[-1] if N is None else N), dtypes=DOUBLE_OR_SINGLE,
-           errors=lambda make: [(RuntimeError, "N", make(3), {"N": 1})]),
-    record("linalg.diagonal", lambda make: [(make(3, 3),), (make(2, 3, 4), {"offset": 1}), (make(4, 2, layout="columns"), {"offset": -1}),
-                                            (make(2, 3, 2), {"dim1": 0, "dim2": 1})],
-           lambda x, offset=0, dim1=-2, dim2=-1: np.diagonal(x, offset, dim1, dim2),
-           errors=lambda make: [(IndexError, "out of range", make(3))], **PRODUCTS_OF),
-    record("einsum", lambda make: [("ij,jk->ik", make(2, 3), make(3, 2)), ("ii->i", make(3, 3)), ("bij,bjk", make(2, 2, 3), make(2, 3, 1)),
-                                   ("i,j,k->ijk", make(2), make(2), make(2)), ("...i,i->...", make(2, 2, 3), make(3, layout="gaps"))],
-           np.einsum, operators=(), dtypes=FLOATS_AND_COMPLEX,
-           errors=lambda make: [(RuntimeError, "", "ij,jk->ik", make(2, 3), make(2, 3))]),
-    record("tensordot", lambda make: [(make(2, 3), make(3, 2), 1), (make(2, 3), make(2, 3), 2), (make(2, 3, 2), make(2, 3), ([1], [1]))],
-           lambda x, y, dims=2: np.tensordot(x, y, dims), operators=(), dtypes=FLOATS_AND_COMPLEX,
-           errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 3), 1)]),
-]  # fmt: skip
-
-VECTORS.append(
-    record("Tensor.__rmatmul__", lambda make: [(make(3, 2), make(2, 3)), (make(3), make(3)), (make(3, 2, layout="columns"), make(2, 2, 3))],
-           lambda x, y: y @ x, operators=(), errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 3))], **PRODUCTS_OF)
-)  # fmt: skip
-
 DETERMINANTS = [
-    record("linalg.det", _with_empty(_square_matrices), np.linalg.det, aliases=("det",), operators=("linalg_det", "det"),
-           errors=_not_square_or_matrix, **MATRICES),
-    record("linalg.slogdet", _square_matrices, np.linalg.slogdet, aliases=("slogdet",), operators=("linalg_slogdet", "slogdet"),
-           errors=_not_square, **MATRICES),
-    record("logdet", _determinant_sign_positive, lambda x: np.linalg.slogdet(x)[1] + (0j if np.iscomplexobj(x) else 0),
-           errors=_not_square, **MATRICES),
-    record("linalg.inv", _with_empty(_square_matrices), np.linalg.inv, aliases=("inverse",), operators=("linalg_inv", "inverse"),
-           errors=lambda make: [*_not_square(make), (RuntimeError, "singular", minitorch.zeros(2, 2))], **MATRICES),
-    record("linalg.inv_ex", _square_matrices, lambda x: (np.linalg.inv(x), np.zeros(x.shape[:-2], np.int32)), errors=_not_square,
-           **MATRICES),
-    record("linalg.matrix_power",
-           lambda make: [(make.well_conditioned(3, 3), 3), (make.well_conditioned(2, 2, 2), -2), (make.well_conditioned(2, 2), 0),
-                         (make.well_conditioned(2, 2), 1), (make.well_conditioned(2, 2).mT, 5)],
-           _matrix_power, aliases=("matrix_power",), operators=("linalg_matrix_power", "matrix_power"),
-           errors=lambda make: [(RuntimeError, "square", make(2, 3), 2)], **MATRICES),
-    record("matrix_exp", lambda make: [(make(2, 2),), (make(2, 3, 3),), (make(2, 2, layout="columns"),)], _matrix_exp,
-           aliases=("linalg.matrix_exp",), operators=("matrix_exp", "linalg_matrix_exp"), errors=_not_square, **MATRICES),
-    record("linalg.matrix_rank", lambda make: [(make(3, 3),), (minitorch.ones(3, 3, dtype=make.dtype),), (make(2, 3, 2),),
-                                               (make.positive_definite(3, 3), {"hermitian": True}), (make(3, 3), {"tol": 0.1})],
-           lambda x, tol=None, hermitian=False: np.linalg.matrix_rank(x, tol, hermitian), autograd=False, **MATRICES,
-           errors=lambda make: [(RuntimeError, "2", make(3))]),
-    record("linalg.cond", lambda make: [(make.well_conditioned(3, 3),), (make.well_conditioned(2, 2, 2), 2), (make.well_conditioned(2, 2), "fro"),
-                                        (make.well_conditioned(3, 3), 1), (make.well_conditioned(3, 3), float("inf")),
-                                        (make.well_conditioned(3, 3), -2)],
-           np.linalg.cond, errors=lambda make: [(RuntimeError, "", make(3))], **MATRICES),
-]  # fmt: skip
+    record(
+        "linalg.det",
+        _with_empty(_square_matrices),
+        np.linalg.det,
+        aliases=("det",),
+        operators=("linalg_det", "det"),
+        errors=_not_square_or_matrix,
+        **MATRICES,
+    ),
+    record(
+        "linalg.slogdet",
+        _square_matrices,
+        np.linalg.slogdet,
+        aliases=("slogdet",),
+        operators=("linalg_slogdet", "slogdet"),
+        errors=_not_square,
+        **MATRICES,
+    ),
+    record(
+        "logdet",
+        _determinant_sign_positive,
+        lambda x: np.linalg.slogdet(x)[1] + (0j if np.iscomplexobj(x) else 0),
+        errors=_not_square,
+        **MATRICES,
+    ),
+    record(
+        "linalg.inv",
+        _with_empty(_square_matrices),
+        np.linalg.inv,
+        aliases=("inverse",),
+        operators=("linalg_inv", "inverse"),
+        errors=lambda make: [*_not_square(make), (RuntimeError, "singular", minitorch.zeros(2, 2))],
+        **MATRICES,
+    ),
+    record(
+        "linalg.inv_ex",
+        _square_matrices,
+        lambda x: (np.linalg.inv(x), np.zeros(x.shape[:-2], np.int32)),
+        errors=_not_square,
+        **MATRICES,
+    ),
+    record(
+        "linalg.matrix_power",
+        lambda make: [
+            (make.well_conditioned(3, 3), 3),
+            (make.well_conditioned(2, 2, 2), -2),
+            (make.well_conditioned(2, 2), 0),
+            (make.well_conditioned(2, 2), 1),
+            (make.well_conditioned(2, 2).mT, 5),
+        ],
+        _matrix_power,
+        aliases=("matrix_power",),
+        operators=("linalg_matrix_power", "matrix_power"),
+        errors=lambda make: [(RuntimeError, "square", make(2, 3), 2)],
+        **MATRICES,
+    ),
+    record(
+        "matrix_exp",
+        lambda make: [(make(2, 2),), (make(2, 3, 3),), (make(2, 2, layout="columns"),)],
+        _matrix_exp,
+        aliases=("linalg.matrix_exp",),
+        operators=("matrix_exp", "linalg_matrix_exp"),
+        errors=_not_square,
+        **MATRICES,
+    ),
+    record(
+        "linalg.matrix_rank",
+        lambda make: [
+            (make(3, 3),),
+            (minitorch.ones(3, 3, dtype=make.dtype),),
+            (make(2, 3, 2),),
+            (make.positive_definite(3, 3), {"hermitian": True}),
+            (make(3, 3), {"tol": 0.1}),
+        ],
+        lambda x, tol=None, hermitian=False: np.linalg.matrix_rank(x, tol, hermitian),
+        autograd=False,
+        **MATRICES,
+        errors=lambda make: [(RuntimeError, "2", make(3))],
+    ),
+    record(
+        "linalg.cond",
+        lambda make: [
+            (make.well_conditioned(3, 3),),
+            (make.well_conditioned(2, 2, 2), 2),
+            (make.well_conditioned(2, 2), "fro"),
+            (make.well_conditioned(3, 3), 1),
+            (make.well_conditioned(3, 3), float("inf")),
+            (make.well_conditioned(3, 3), -2),
+        ],
+        np.linalg.cond,
+        errors=lambda make: [(RuntimeError, "", make(3))],
+        **MATRICES,
+    ),
+]
 
 DECOMPOSITIONS = [
-    record("linalg.cholesky", lambda make: [*_definite(make), (make.positive_definite(2, 2), {"upper": True})], _cholesky,
-           aliases=("cholesky",), operators=("linalg_cholesky", "cholesky"), prepare=hermitian,
-           errors=lambda make: [*_not_square(make), (RuntimeError, "positive", -minitorch.eye(2))], **MATRICES),
-    record("linalg.cholesky_ex", _definite, lambda x: (np.linalg.cholesky(x), np.zeros(x.shape[:-2], np.int32)), prepare=hermitian,
-           errors=_not_square, **MATRICES),
-    record("cholesky_inverse", lambda make: [(_triangle(make).tril(),), (_triangle(make).triu(), True)],
-           lambda x, upper=False: np.linalg.inv(_np_h(x) @ x if upper else x @ _np_h(x)), prepare=_triangular, errors=_not_square, **MATRICES),
-    record("cholesky_solve", lambda make: [(make(3, 2), _triangle(make).tril()), (make(3, 1), _triangle(make).triu(), True)],
-           lambda b, x, upper=False: np.linalg.solve(_np_h(x) @ x if upper else x @ _np_h(x), b), prepare=_triangular_second,
-           errors=lambda make: [(RuntimeError, "", make(3, 2), make(2, 2))], **MATRICES),
-    record("linalg.eigh", lambda make: [*_definite(make), (make.positive_definite(3, 3), "U")],
-           lambda x, uplo="L": (np.linalg.eigh(x)[0], np.abs(np.linalg.eigh(x)[1])), prepare=hermitian, project=_eigh_parts,
-           errors=lambda make: [*_not_square(make), (RuntimeError, "", make(2, 2), "X")], **MATRICES),
-    record("linalg.eigvalsh", lambda make: [*_definite(make), (make.positive_definite(3, 3), "U")],
-           lambda x, uplo="L": np.linalg.eigvalsh(x), prepare=hermitian, errors=_not_square, **MATRICES),
-    record("linalg.eig", lambda make: [(make.well_conditioned(3, 3),), (make.well_conditioned(2, 2, 2),)],
-           lambda x: (np.linalg.eig(x)[0], np.abs(np.linalg.eig(x)[1])), project=_eig_parts, errors=_not_square, **MATRICES),
-    record("linalg.eigvals", lambda make: [(make.well_conditioned(3, 3),), (make.well_conditioned(2, 2, 2),)], np.linalg.eigvals,
-           errors=_not_square, **MATRICES),
-    record("linalg.qr", lambda make: [(make(3, 3),), (make(4, 2),), (make(2, 3, 2),), (make(3, 2, layout="columns"), "reduced")],
-           lambda x, mode="reduced": _qr_reference(x), project=_qr_rebuilt,
-           errors=lambda make: [(RuntimeError, "", make(3)), (RuntimeError, "mode", make(2, 2), "x")], **MATRICES),
-    record("qr", lambda make: [(make(3, 3),), (make(4, 2),), (make(2, 3, 2),)], lambda x: _qr_reference(x), project=_qr_rebuilt,
-           errors=lambda make: [(RuntimeError, "", make(3))], **MATRICES),
-    record("linalg.svd", lambda make: [(a[0], False) for a in _rectangles(make)], lambda x, full: _svd_reference(x), project=_svd_parts,
-           errors=lambda make: [(RuntimeError, "2", make(3))], **MATRICES),
-    record("svd", _rectangles, lambda x: _svd_reference(x), project=_old_svd_parts, errors=lambda make: [(RuntimeError, "2", make(3))],
-           **MATRICES),
-    record("linalg.svdvals", _rectangles, lambda x: np.linalg.svd(x, compute_uv=False), errors=lambda make: [(RuntimeError, "2", make(3))],
-           **MATRICES),
-    record("linalg.lu", lambda make: [(make(3, 3),), (make(4, 2),), (make(2, 2, 3),)], project=_lu_rebuilt,
-           errors=lambda make: [(RuntimeError, "2", make(3))], **MATRICES),
-    record("linalg.lu_factor", lambda make: [(make(3, 3),), (make(4, 2),), (make(2, 2, 3),)],
-           errors=lambda make: [(RuntimeError, "2", make(3))], **MATRICES),
-    record("linalg.lu_factor_ex", lambda make: [(make(3, 3),), (make(4, 2),), (make(2, 2, 3),)],
-           errors=lambda make: [(RuntimeError, "2", make(3))], **MATRICES),
-    record("lu_unpack", lambda make: [_compact_lu(make), (*_compact_lu(make), {"unpack_pivots": False})],
-           errors=lambda make: [(RuntimeError, "int32", make(3, 3), make(3))], **MATRICES),
-    record("lu_solve", lambda make: [(make(3, 2), *_compact_lu(make))],
-           errors=lambda make: [(RuntimeError, "", make(2, 2), *_compact_lu(make))], **MATRICES),
-    record("linalg.lu_solve", lambda make: [(*_compact_lu(make), make(3, 2)), (*_compact_lu(make), make(2, 3), {"left": False}),
-                                            (*_compact_lu(make), make(3, 1), {"adjoint": True})],
-           errors=lambda make: [(RuntimeError, "", *_compact_lu(make), make(2, 2))], **MATRICES),
-    record("geqrf", lambda make: [(make(3, 2),), (make(2, 3, 3),)], autograd=False, errors=lambda make: [(RuntimeError, "2", make(3))],
-           **MATRICES),
-    record("linalg.householder_product", _householder, aliases=("orgqr",), operators=("linalg_householder_product", "orgqr"),
-           errors=lambda make: [(RuntimeError, "", make(2, 3), make(2))], **MATRICES),
-    record("ormqr", lambda make: [(make(3, 2) * 0.5, make(2, low=0.5, high=1.5), make(3, 4)),
-                                  (make(3, 2) * 0.5, make(2, low=0.5, high=1.5), make(4, 3), {"left": False})],
-           errors=lambda make: [(RuntimeError, "", make(3, 2), make(2), make(2, 2))], **MATRICES),
-]  # fmt: skip
+    record(
+        "linalg.cholesky",
+        lambda make: [*_definite(make), (make.positive_definite(2, 2), {"upper": True})],
+        _cholesky,
+        aliases=("cholesky",),
+        operators=("linalg_cholesky", "cholesky"),
+        prepare=hermitian,
+        errors=lambda make: [*_not_square(make), (RuntimeError, "positive", -minitorch.eye(2))],
+        **MATRICES,
+    ),
+    record(
+        "linalg.cholesky_ex",
+        _definite,
+        lambda x: (np.linalg.cholesky(x), np.zeros(x.shape[:-2], np.int32)),
+        prepare=hermitian,
+        errors=_not_square,
+        **MATRICES,
+    ),
+    record(
+        "cholesky_inverse",
+        lambda make: [(_triangle(make).tril(),), (_triangle(make).triu(), True)],
+        lambda x, upper=False: np.linalg.inv(_np_h(x) @ x if upper else x @ _np_h(x)),
+        prepare=_triangular,
+        errors=_not_square,
+        **MATRICES,
+    ),
+    record(
+        "cholesky_solve",
+        lambda make: [(make(3, 2), _triangle(make).tril()), (make(3, 1), _triangle(make).triu(), True)],
+        lambda b, x, upper=False: np.linalg.solve(_np_h(x) @ x if upper else x @ _np_h(x), b),
+        prepare=_triangular_second,
+        errors=lambda make: [(RuntimeError, "", make(3, 2), make(2, 2))],
+        **MATRICES,
+    ),
+    record(
+        "linalg.eigh",
+        lambda make: [*_definite(make), (make.positive_definite(3, 3), "U")],
+        lambda x, uplo="L": (np.linalg.eigh(x)[0], np.abs(np.linalg.eigh(x)[1])),
+        prepare=hermitian,
+        project=_eigh_parts,
+        errors=lambda make: [*_not_square(make), (RuntimeError, "", make(2, 2), "X")],
+        **MATRICES,
+    ),
+    record(
+        "linalg.eigvalsh",
+        lambda make: [*_definite(make), (make.positive_definite(3, 3), "U")],
+        lambda x, uplo="L": np.linalg.eigvalsh(x),
+        prepare=hermitian,
+        errors=_not_square,
+        **MATRICES,
+    ),
+    record(
+        "linalg.eig",
+        lambda make: [(make.well_conditioned(3, 3),), (make.well_conditioned(2, 2, 2),)],
+        lambda x: (np.linalg.eig(x)[0], np.abs(np.linalg.eig(x)[1])),
+        project=_eig_parts,
+        errors=_not_square,
+        **MATRICES,
+    ),
+    record(
+        "linalg.eigvals",
+        lambda make: [(make.well_conditioned(3, 3),), (make.well_conditioned(2, 2, 2),)],
+        np.linalg.eigvals,
+        errors=_not_square,
+        **MATRICES,
+    ),
+    record(
+        "linalg.qr",
+        lambda make: [(make(3, 3),), (make(4, 2),), (make(2, 3, 2),), (make(3, 2, layout="columns"), "reduced")],
+        lambda x, mode="reduced": _qr_reference(x),
+        project=_qr_rebuilt,
+        errors=lambda make: [(RuntimeError, "", make(3)), (RuntimeError, "mode", make(2, 2), "x")],
+        **MATRICES,
+    ),
+    record(
+        "qr",
+        lambda make: [(make(3, 3),), (make(4, 2),), (make(2, 3, 2),)],
+        lambda x: _qr_reference(x),
+        project=_qr_rebuilt,
+        errors=lambda make: [(RuntimeError, "", make(3))],
+        **MATRICES,
+    ),
+    record(
+        "linalg.svd",
+        lambda make: [(a[0], False) for a in _rectangles(make)],
+        lambda x, full: _svd_reference(x),
+        project=_svd_parts,
+        errors=lambda make: [(RuntimeError, "2", make(3))],
+        **MATRICES,
+    ),
+    record(
+        "svd",
+        _rectangles,
+        lambda x: _svd_reference(x),
+        project=_old_svd_parts,
+        errors=lambda make: [(RuntimeError, "2", make(3))],
+        **MATRICES,
+    ),
+    record(
+        "linalg.svdvals",
+        _rectangles,
+        lambda x: np.linalg.svd(x, compute_uv=False),
+        errors=lambda make: [(RuntimeError, "2", make(3))],
+        **MATRICES,
+    ),
+    record(
+        "linalg.lu",
+        lambda make: [(make(3, 3),), (make(4, 2),), (make(2, 2, 3),)],
+        project=_lu_rebuilt,
+        errors=lambda make: [(RuntimeError, "2", make(3))],
+        **MATRICES,
+    ),
+    record(
+        "linalg.lu_factor",
+        lambda make: [(make(3, 3),), (make(4, 2),), (make(2, 2, 3),)],
+        errors=lambda make: [(RuntimeError, "2", make(3))],
+        **MATRICES,
+    ),
+    record(
+        "linalg.lu_factor_ex",
+        lambda make: [(make(3, 3),), (make(4, 2),), (make(2, 2, 3),)],
+        errors=lambda make: [(RuntimeError, "2", make(3))],
+        **MATRICES,
+    ),
+    record(
+        "lu_unpack",
+        lambda make: [_compact_lu(make), (*_compact_lu(make), {"unpack_pivots": False})],
+        errors=lambda make: [(RuntimeError, "int32", make(3, 3), make(3))],
+        **MATRICES,
+    ),
+    record(
+        "lu_solve",
+        lambda make: [(make(3, 2), *_compact_lu(make))],
+        errors=lambda make: [(RuntimeError, "", make(2, 2), *_compact_lu(make))],
+        **MATRICES,
+    ),
+    record(
+        "linalg.lu_solve",
+        lambda make: [
+            (*_compact_lu(make), make(3, 2)),
+            (*_compact_lu(make), make(2, 3), {"left": False}),
+            (*_compact_lu(make), make(3, 1), {"adjoint": True}),
+        ],
+        errors=lambda make: [(RuntimeError, "", *_compact_lu(make), make(2, 2))],
+        **MATRICES,
+    ),
+    record(
+        "geqrf",
+        lambda make: [(make(3, 2),), (make(2, 3, 3),)],
+        autograd=False,
+        errors=lambda make: [(RuntimeError, "2", make(3))],
+        **MATRICES,
+    ),
+    record(
+        "linalg.householder_product",
+        _householder,
+        aliases=("orgqr",),
+        operators=("linalg_householder_product", "orgqr"),
+        errors=lambda make: [(RuntimeError, "", make(2, 3), make(2))],
+        **MATRICES,
+    ),
+    record(
+        "ormqr",
+        lambda make: [
+            (make(3, 2) * 0.5, make(2, low=0.5, high=1.5), make(3, 4)),
+            (make(3, 2) * 0.5, make(2, low=0.5, high=1.5), make(4, 3), {"left": False}),
+        ],
+        errors=lambda make: [(RuntimeError, "", make(3, 2), make(2), make(2, 2))],
+        **MATRICES,
+    ),
+]
 
 
 def _qr_reference(x):
@@ -354,51 +468,145 @@ def _svd_reference(x):
 
 
 SOLVERS = [
-    record("linalg.solve", _systems, _solve, errors=lambda make: [(RuntimeError, "", make(3, 3), make(2, 2)),
-                                                                  (RuntimeError, "singular", minitorch.zeros(2, 2), minitorch.ones(2))],
-           **MATRICES),
-    record("linalg.solve_ex", _systems, lambda a, b: (_solve(a, b), np.zeros(a.shape[:-2], np.int32)),
-           errors=lambda make: [(RuntimeError, "", make(3, 3), make(2, 2))], **MATRICES),
-    record("linalg.solve_triangular",
-           lambda make: [(_triangle(make), make(3, 2), {"upper": True}), (_triangle(make), make(3, 2), {"upper": False}),
-                         (_triangle(make), make(2, 3), {"upper": True, "left": False}),
-                         (_triangle(make), make(3, 1), {"upper": False, "unitriangular": True})],
-           _solve_triangular, errors=lambda make: [(RuntimeError, "", make(3, 3), make(2, 2), {"upper": True})], **MATRICES),
-    record("triangular_solve", lambda make: [(make(3, 2), _triangle(make)), (make(3, 1), _triangle(make), False)],
-           lambda b, a, upper=True: (np.linalg.solve(np.triu(a) if upper else np.tril(a), b), a),
-           errors=lambda make: [(RuntimeError, "", make(2, 2), make(3, 3))], **MATRICES),
-    record("linalg.lstsq", lambda make: [(make(4, 2), make(4, 1)), (make(3, 3), make(3, 2)), (make(2, 4, 2), make(2, 4, 1))],
-           project=lambda result: result[0], reference=lambda a, b: np.linalg.pinv(a) @ b,
-           errors=lambda make: [(RuntimeError, "", make(3, 2), make(2, 2))], **MATRICES),
-    record("linalg.pinv", lambda make: [(make(3, 2),), (make(2, 3, layout="columns"),), (make(2, 3, 3),), (make.positive_definite(3, 3), {"hermitian": True})],
-           lambda x, hermitian=False: np.linalg.pinv(x, hermitian=hermitian), prepare=_hermitian_if_said, errors=lambda make: [(RuntimeError, "2", make(3))],
-           aliases=("pinverse",), operators=("linalg_pinv", "pinverse"), **MATRICES),
-    record("linalg.tensorinv", lambda make: [(make(4, 2, 2), {"ind": 1}), (make(2, 2, 4) + minitorch.eye(4, dtype=make.dtype).reshape(2, 2, 4) * 3,)],
-           lambda x, ind=2: np.linalg.tensorinv(x, ind), errors=lambda make: [(RuntimeError, "", make(2, 3, 4))], **MATRICES),
-    record("linalg.tensorsolve", lambda make: [(make(2, 2, 4) + minitorch.eye(4, dtype=make.dtype).reshape(2, 2, 4) * 3, make(2, 2))],
-           np.linalg.tensorsolve, errors=lambda make: [(RuntimeError, "", make(2, 3, 4), make(2, 3))], **MATRICES),
-]  # fmt: skip
+    record(
+        "linalg.solve",
+        _systems,
+        _solve,
+        errors=lambda make: [
+            (RuntimeError, "", make(3, 3), make(2, 2)),
+            (RuntimeError, "singular", minitorch.zeros(2, 2), minitorch.ones(2)),
+        ],
+        **MATRICES,
+    ),
+    record(
+        "linalg.solve_ex",
+        _systems,
+        lambda a, b: (_solve(a, b), np.zeros(a.shape[:-2], np.int32)),
+        errors=lambda make: [(RuntimeError, "", make(3, 3), make(2, 2))],
+        **MATRICES,
+    ),
+    record(
+        "linalg.solve_triangular",
+        lambda make: [
+            (_triangle(make), make(3, 2), {"upper": True}),
+            (_triangle(make), make(3, 2), {"upper": False}),
+            (_triangle(make), make(2, 3), {"upper": True, "left": False}),
+            (_triangle(make), make(3, 1), {"upper": False, "unitriangular": True}),
+        ],
+        _solve_triangular,
+        errors=lambda make: [(RuntimeError, "", make(3, 3), make(2, 2), {"upper": True})],
+        **MATRICES,
+    ),
+    record(
+        "triangular_solve",
+        lambda make: [(make(3, 2), _triangle(make)), (make(3, 1), _triangle(make), False)],
+        lambda b, a, upper=True: (np.linalg.solve(np.triu(a) if upper else np.tril(a), b), a),
+        errors=lambda make: [(RuntimeError, "", make(2, 2), make(3, 3))],
+        **MATRICES,
+    ),
+    record(
+        "linalg.lstsq",
+        lambda make: [(make(4, 2), make(4, 1)), (make(3, 3), make(3, 2)), (make(2, 4, 2), make(2, 4, 1))],
+        project=lambda result: result[0],
+        reference=lambda a, b: np.linalg.pinv(a) @ b,
+        errors=lambda make: [(RuntimeError, "", make(3, 2), make(2, 2))],
+        **MATRICES,
+    ),
+    record(
+        "linalg.pinv",
+        lambda make: [
+            (make(3, 2),),
+            (make(2, 3, layout="columns"),),
+            (make(2, 3, 3),),
+            (make.positive_definite(3, 3), {"hermitian": True}),
+        ],
+        lambda x, hermitian=False: np.linalg.pinv(x, hermitian=hermitian),
+        prepare=_hermitian_if_said,
+        errors=lambda make: [(RuntimeError, "2", make(3))],
+        aliases=("pinverse",),
+        operators=("linalg_pinv", "pinverse"),
+        **MATRICES,
+    ),
+    record(
+        "linalg.tensorinv",
+        lambda make: [
+            (make(4, 2, 2), {"ind": 1}),
+            (make(2, 2, 4) + minitorch.eye(4, dtype=make.dtype).reshape(2, 2, 4) * 3,),
+        ],
+        lambda x, ind=2: np.linalg.tensorinv(x, ind),
+        errors=lambda make: [(RuntimeError, "", make(2, 3, 4))],
+        **MATRICES,
+    ),
+    record(
+        "linalg.tensorsolve",
+        lambda make: [(make(2, 2, 4) + minitorch.eye(4, dtype=make.dtype).reshape(2, 2, 4) * 3, make(2, 2))],
+        np.linalg.tensorsolve,
+        errors=lambda make: [(RuntimeError, "", make(2, 3, 4), make(2, 3))],
+        **MATRICES,
+    ),
+]
 
 NORMS = [
-    record("linalg.matrix_norm",
-           lambda make: [(make(3, 3),), (make(2, 3), 1), (make(2, 3, 2), float("inf")), (make(3, 2, layout="columns"), -1), (make(3, 2), 2),
-                         (make(2, 3, 2), "nuc"), (make(3, 3), -2), (make(2, 3, 2), "fro", (0, 1), True)],
-           _matrix_norm, errors=lambda make: [(RuntimeError, "", make(3)), (RuntimeError, "", make(2, 2), 3)], **MATRICES),
-    record("linalg.norm",
-           lambda make: [(make(2, 3),), (make(4), 3), (make(2, 3), 1, 1), (make(2, 3, layout="columns"), "fro"), (make(3, 2), "nuc"),
-                         (make(2, 3, 2), None, [0, 1]), (make(2, 3), {"dim": 1, "keepdim": True})],
-           _norm, errors=lambda make: [(IndexError, "out of range", make(2, 3), 2, 2)], **MATRICES),
-    record("norm", lambda make: [(make(2, 3),), (make(2, 3), 1, 1), (make(3, 2, layout="columns"), "nuc"), (make(2, 3), "fro", 0, True),
-                                 (make(4), float("inf"))],
-           lambda x, p="fro", dim=None, keepdim=False: _old_norm(x, p, dim, keepdim), operators=(), dtypes=FLOATS,
-           errors=lambda make: [(IndexError, "out of range", make(2, 3), 2, 2)]),
-    record("frobenius_norm", lambda make: [(make(2, 3), [1]), (make(2, 3), [0, 1], True)],
-           lambda x, dim, keepdim=False: np.sqrt((np.abs(x) ** 2).sum(tuple(dim), keepdims=keepdim)), dtypes=FLOATS,
-           errors=lambda make: [(IndexError, "out of range", make(2, 3), [2])]),
-    record("nuclear_norm", lambda make: [(make(2, 3),), (make(2, 3, 2), [0, 2])],
-           lambda x, dim=(-2, -1): np.linalg.norm(x, "nuc", tuple(dim)), dtypes=FLOATS,
-           errors=lambda make: [(RuntimeError, "", make(3))]),
-]  # fmt: skip
+    record(
+        "linalg.matrix_norm",
+        lambda make: [
+            (make(3, 3),),
+            (make(2, 3), 1),
+            (make(2, 3, 2), float("inf")),
+            (make(3, 2, layout="columns"), -1),
+            (make(3, 2), 2),
+            (make(2, 3, 2), "nuc"),
+            (make(3, 3), -2),
+            (make(2, 3, 2), "fro", (0, 1), True),
+        ],
+        _matrix_norm,
+        errors=lambda make: [(RuntimeError, "", make(3)), (RuntimeError, "", make(2, 2), 3)],
+        **MATRICES,
+    ),
+    record(
+        "linalg.norm",
+        lambda make: [
+            (make(2, 3),),
+            (make(4), 3),
+            (make(2, 3), 1, 1),
+            (make(2, 3, layout="columns"), "fro"),
+            (make(3, 2), "nuc"),
+            (make(2, 3, 2), None, [0, 1]),
+            (make(2, 3), {"dim": 1, "keepdim": True}),
+        ],
+        _norm,
+        errors=lambda make: [(IndexError, "out of range", make(2, 3), 2, 2)],
+        **MATRICES,
+    ),
+    record(
+        "norm",
+        lambda make: [
+            (make(2, 3),),
+            (make(2, 3), 1, 1),
+            (make(3, 2, layout="columns"), "nuc"),
+            (make(2, 3), "fro", 0, True),
+            (make(4), float("inf")),
+        ],
+        lambda x, p="fro", dim=None, keepdim=False: _old_norm(x, p, dim, keepdim),
+        operators=(),
+        dtypes=FLOATS,
+        errors=lambda make: [(IndexError, "out of range", make(2, 3), 2, 2)],
+    ),
+    record(
+        "frobenius_norm",
+        lambda make: [(make(2, 3), [1]), (make(2, 3), [0, 1], True)],
+        lambda x, dim, keepdim=False: np.sqrt((np.abs(x) ** 2).sum(tuple(dim), keepdims=keepdim)),
+        dtypes=FLOATS,
+        errors=lambda make: [(IndexError, "out of range", make(2, 3), [2])],
+    ),
+    record(
+        "nuclear_norm",
+        lambda make: [(make(2, 3),), (make(2, 3, 2), [0, 2])],
+        lambda x, dim=(-2, -1): np.linalg.norm(x, "nuc", tuple(dim)),
+        dtypes=FLOATS,
+        errors=lambda make: [(RuntimeError, "", make(3))],
+    ),
+]
 
 
 def _old_norm(x, p, dim, keepdim):
@@ -413,22 +621,26 @@ def _old_norm(x, p, dim, keepdim):
 
 
 LOW_RANK = [
-    record("svd_lowrank", lambda make: [(make(4, 3), 3), (make(3, 5), {"q": 3, "niter": 3})], operators=(), random=True,
-           project=_old_svd_parts, dtypes=FLOATS, no_gradgrad="the random projection has no smooth second derivative here",
-           no_forward="uses decompositions whose gauge depends on the projection"),
-    record("pca_lowrank", lambda make: [(make(4, 3), 3)], operators=(), random=True, project=_old_svd_parts, dtypes=FLOATS,
-           no_gradgrad="centering makes a singular value zero, whose vectors are free",
-           no_forward="centering makes a singular value zero, whose vectors are free"),
-]  # fmt: skip
+    record(
+        "svd_lowrank",
+        lambda make: [(make(4, 3), 3), (make(3, 5), {"q": 3, "niter": 3})],
+        operators=(),
+        random=True,
+        project=_old_svd_parts,
+        dtypes=FLOATS,
+        no_gradgrad="the random projection has no smooth second derivative here",
+        no_forward="uses decompositions whose gauge depends on the projection",
+    ),
+    record(
+        "pca_lowrank",
+        lambda make: [(make(4, 3), 3)],
+        operators=(),
+        random=True,
+        project=_old_svd_parts,
+        dtypes=FLOATS,
+        no_gradgrad="centering makes a singular value zero, whose vectors are free",
+        no_forward="centering makes a singular value zero, whose vectors are free",
+    ),
+]
 
-LINEAR = [
-    record("nn.functional.linear", lambda make: [(make(2, 3), make(4, 3), make(4)), (make(3), make(2, 3)), (make(2, 2, 3), make(4, 3), make(4)),
-                                                 (make(3, 2, layout="columns"), make(2, 2, layout="gaps"), None)],
-           lambda x, w, b=None: x @ w.T + (0 if b is None else b), dtypes=FLOATS_AND_COMPLEX,
-           errors=lambda make: [(RuntimeError, "", make(2, 3), make(4, 2))]),
-    record("nn.functional.bilinear", lambda make: [(make(2, 3), make(2, 2), make(4, 3, 2), make(4)), (make(3), make(2), make(2, 3, 2))],
-           lambda x, y, w, b=None: np.einsum("...i,oij,...j->...o", x, w, y) + (0 if b is None else b), operators=(), dtypes=FLOATS,
-           errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 2), make(4, 2, 2))]),
-]  # fmt: skip
-
-RECORDS = [*VECTORS, *DETERMINANTS, *DECOMPOSITIONS, *SOLVERS, *NORMS, *LOW_RANK, *LINEAR]
+RECORDS = [*PRODUCTS, *DETERMINANTS, *DECOMPOSITIONS, *SOLVERS, *NORMS, *LOW_RANK]

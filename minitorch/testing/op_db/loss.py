@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 import minitorch
-from minitorch.testing.op_db.record import FLOATS, FLOATS_AND_COMPLEX, REAL_FLOATS
-from minitorch.testing.op_db.samples import binary, record
+from minitorch.testing.op_db.record import FLOATS, REAL_FLOATS
+from minitorch.testing.op_db.samples import record
 
-SINGLE_OR_DOUBLE = dict(dtypes=FLOATS)
-REAL = dict(dtypes=REAL_FLOATS)
+SINGLE_OR_DOUBLE: dict = dict(dtypes=FLOATS)
+REAL: dict = dict(dtypes=REAL_FLOATS)
 
 
 def _reduced(losses, reduction):
@@ -203,7 +203,12 @@ def _classes(*extra):
     def samples(make):
         return [
             (make(3, 4), make.indices(3, high=4)),
-            (make(3, 4, layout="columns"), make.indices(3, high=4), make(4, low=0.5, high=2, grad=False), {"reduction": "sum"}),
+            (
+                make(3, 4, layout="columns"),
+                make.indices(3, high=4),
+                make(4, low=0.5, high=2, grad=False),
+                {"reduction": "sum"},
+            ),
             (make(2, 3, 2), make.indices(2, 2, high=3), {"reduction": "none"}),
             (make(2, 3, 2, 2), make.indices(2, 2, 2, high=3)),
             (make(4), minitorch.tensor(2)),
@@ -255,88 +260,250 @@ def _pdist(x, p=2.0):
 
 
 REGRESSION = [
-    record("nn.functional.mse_loss", _pairs(), _mse, errors=_wrong_reduction, operators=("mse_loss",), tolerance=2, dtypes=REAL_FLOATS),
+    record(
+        "nn.functional.mse_loss",
+        _pairs(),
+        _mse,
+        errors=_wrong_reduction,
+        operators=("mse_loss",),
+        tolerance=2,
+        dtypes=REAL_FLOATS,
+    ),
     record("nn.functional.l1_loss", _pairs(), _l1, errors=_wrong_reduction, operators=("l1_loss",), **REAL),
-    record("nn.functional.smooth_l1_loss", _pairs({"beta": 0.5}), _smooth_l1, errors=_wrong_reduction, tolerance=2, **REAL),
+    record(
+        "nn.functional.smooth_l1_loss", _pairs({"beta": 0.5}), _smooth_l1, errors=_wrong_reduction, tolerance=2, **REAL
+    ),
     record("nn.functional.huber_loss", _pairs({"delta": 0.5}), _huber, errors=_wrong_reduction, tolerance=2, **REAL),
-    record("nn.functional.poisson_nll_loss",
-           lambda make: [(make(2, 3), make(2, 3, low=0.5, high=3)), (make(2, 3, low=0.5, high=2), make(2, 3, low=1.2, high=3), False, True),
-                         (make(4), make(4, low=0.5, high=3), {"reduction": "none"})],
-           lambda x, y, log_input=True, full=False, reduction="mean": _poisson_nll(x, y, log_input, full, reduction=reduction),
-           operators=("poisson_nll_loss",), errors=_wrong_reduction, **SINGLE_OR_DOUBLE),
-    record("nn.functional.gaussian_nll_loss",
-           lambda make: [(make(2, 3), make(2, 3), make(2, 3, low=0.5, high=2)), (make(2, 3), make(2, 3), make(2, 3, low=0.5, high=2), True),
-                         (make(4), make(4), make(4, low=0.5, high=2), {"reduction": "none"})],
-           _gaussian_nll, operators=(), no_meta="looks at the variances", errors=lambda make: [(ValueError, "var", make(2), make(2), -minitorch.ones(2))],
-           **SINGLE_OR_DOUBLE),
-    record("nn.functional.kl_div",
-           lambda make: [(make(2, 3), make(2, 3, low=0.2, high=0.9), {"reduction": "batchmean"}),
-                         (make(3, 2, layout="columns"), make(3, 2, low=0.2, high=0.9), {"reduction": "sum"}),
-                         (make(4, layout="gaps"), make(4), {"reduction": "none", "log_target": True})], _kl_div, operators=("kl_div",),
-           errors=_wrong_reduction, **SINGLE_OR_DOUBLE),
-    record("nn.functional.binary_cross_entropy", _pairs(low=0.1, high=0.9), _bce, errors=_wrong_reduction, tolerance=2, **SINGLE_OR_DOUBLE),
-    record("nn.functional.binary_cross_entropy_with_logits",
-           lambda make: [*_pairs(target_low=0.1, target_high=0.9)(make),
-                         (make(2, 3), make(2, 3, low=0.1, high=0.9), make(3, low=0.5, high=2, grad=False),
-                          {"pos_weight": make(3, low=0.5, high=2, grad=False)})],
-           _bce_with_logits, operators=("binary_cross_entropy_with_logits",), errors=_wrong_reduction, **SINGLE_OR_DOUBLE),
-]  # fmt: skip
+    record(
+        "nn.functional.poisson_nll_loss",
+        lambda make: [
+            (make(2, 3), make(2, 3, low=0.5, high=3)),
+            (make(2, 3, low=0.5, high=2), make(2, 3, low=1.2, high=3), False, True),
+            (make(4), make(4, low=0.5, high=3), {"reduction": "none"}),
+        ],
+        lambda x, y, log_input=True, full=False, reduction="mean": _poisson_nll(
+            x, y, log_input, full, reduction=reduction
+        ),
+        operators=("poisson_nll_loss",),
+        errors=_wrong_reduction,
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "nn.functional.gaussian_nll_loss",
+        lambda make: [
+            (make(2, 3), make(2, 3), make(2, 3, low=0.5, high=2)),
+            (make(2, 3), make(2, 3), make(2, 3, low=0.5, high=2), True),
+            (make(4), make(4), make(4, low=0.5, high=2), {"reduction": "none"}),
+        ],
+        _gaussian_nll,
+        operators=(),
+        no_meta="looks at the variances",
+        errors=lambda make: [(ValueError, "var", make(2), make(2), -minitorch.ones(2))],
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "nn.functional.kl_div",
+        lambda make: [
+            (make(2, 3), make(2, 3, low=0.2, high=0.9), {"reduction": "batchmean"}),
+            (make(3, 2, layout="columns"), make(3, 2, low=0.2, high=0.9), {"reduction": "sum"}),
+            (make(4, layout="gaps"), make(4), {"reduction": "none", "log_target": True}),
+        ],
+        _kl_div,
+        operators=("kl_div",),
+        errors=_wrong_reduction,
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "nn.functional.binary_cross_entropy",
+        _pairs(low=0.1, high=0.9),
+        _bce,
+        errors=_wrong_reduction,
+        tolerance=2,
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "nn.functional.binary_cross_entropy_with_logits",
+        lambda make: [
+            *_pairs(target_low=0.1, target_high=0.9)(make),
+            (
+                make(2, 3),
+                make(2, 3, low=0.1, high=0.9),
+                make(3, low=0.5, high=2, grad=False),
+                {"pos_weight": make(3, low=0.5, high=2, grad=False)},
+            ),
+        ],
+        _bce_with_logits,
+        operators=("binary_cross_entropy_with_logits",),
+        errors=_wrong_reduction,
+        **SINGLE_OR_DOUBLE,
+    ),
+]
 
 MARGINS = [
     record("nn.functional.soft_margin_loss", _signed(), _soft_margin, errors=_wrong_reduction, **SINGLE_OR_DOUBLE),
-    record("nn.functional.hinge_embedding_loss", _signed({"margin": 0.5}, avoid=(1.0, 0.5)), _hinge_embedding, errors=_wrong_reduction,
-           operators=("hinge_embedding_loss",), **SINGLE_OR_DOUBLE),
-    record("nn.functional.margin_ranking_loss",
-           lambda make: [(make(4), make(4), _signs(make, 4)), (make(2, 3), make(2, 3), _signs(make, 2, 3), 0.3, None, None, "sum")],
-           lambda a, b, y, margin=0.0, x=None, z=None, reduction="mean": _margin_ranking(a, b, y, margin, reduction),
-           operators=("margin_ranking_loss",), **SINGLE_OR_DOUBLE),
-    record("nn.functional.cosine_embedding_loss",
-           lambda make: [(make(3, 4), make(3, 4), _signs(make, 3)), (make(3, 4), make(3, 4), _signs(make, 3), {"margin": 0.2, "reduction": "none"}),
-                         (make(4), make(4), minitorch.tensor(1))],
-           _cosine_embedding, operators=("cosine_embedding_loss",), errors=lambda make: [(RuntimeError, "", make(3, 4), make(3, 4), make(3, 4))],
-           **SINGLE_OR_DOUBLE),
-    record("nn.functional.triplet_margin_loss", _triplets({"p": 3}), _triplet, operators=("triplet_margin_loss",),
-           errors=lambda make: [(ValueError, "margin", make(2, 3), make(2, 3), make(2, 3), -1.0)], **SINGLE_OR_DOUBLE),
-    record("nn.functional.triplet_margin_with_distance_loss", _triplets(), _triplet, operators=(),
-           errors=lambda make: [(ValueError, "margin", make(2, 3), make(2, 3), make(2, 3), {"margin": -1.0})], **SINGLE_OR_DOUBLE),
-]  # fmt: skip
+    record(
+        "nn.functional.hinge_embedding_loss",
+        _signed({"margin": 0.5}, avoid=(1.0, 0.5)),
+        _hinge_embedding,
+        errors=_wrong_reduction,
+        operators=("hinge_embedding_loss",),
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "nn.functional.margin_ranking_loss",
+        lambda make: [
+            (make(4), make(4), _signs(make, 4)),
+            (make(2, 3), make(2, 3), _signs(make, 2, 3), 0.3, None, None, "sum"),
+        ],
+        lambda a, b, y, margin=0.0, x=None, z=None, reduction="mean": _margin_ranking(a, b, y, margin, reduction),
+        operators=("margin_ranking_loss",),
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "nn.functional.cosine_embedding_loss",
+        lambda make: [
+            (make(3, 4), make(3, 4), _signs(make, 3)),
+            (make(3, 4), make(3, 4), _signs(make, 3), {"margin": 0.2, "reduction": "none"}),
+            (make(4), make(4), minitorch.tensor(1)),
+        ],
+        _cosine_embedding,
+        operators=("cosine_embedding_loss",),
+        errors=lambda make: [(RuntimeError, "", make(3, 4), make(3, 4), make(3, 4))],
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "nn.functional.triplet_margin_loss",
+        _triplets({"p": 3}),
+        _triplet,
+        operators=("triplet_margin_loss",),
+        errors=lambda make: [(ValueError, "margin", make(2, 3), make(2, 3), make(2, 3), -1.0)],
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "nn.functional.triplet_margin_with_distance_loss",
+        _triplets(),
+        _triplet,
+        operators=(),
+        errors=lambda make: [(ValueError, "margin", make(2, 3), make(2, 3), make(2, 3), {"margin": -1.0})],
+        **SINGLE_OR_DOUBLE,
+    ),
+]
 
 CLASSES = [
-    record("nn.functional.nll_loss",
-           _classes(),
-           _nll,
-           operators=("nll_loss", "nll_loss_nd", "nll_loss2d"), errors=_class_errors, **SINGLE_OR_DOUBLE),
-    record("nn.functional.cross_entropy",
-           lambda make: [*_classes({"label_smoothing": 0.2})(make), (make(3, 4), _probabilities(make, 3, 4)),
-                         (make(3, 4), _probabilities(make, 3, 4), {"label_smoothing": 0.1, "reduction": "sum"})],
-           _cross_entropy, operators=("cross_entropy_loss",), errors=_class_errors, **SINGLE_OR_DOUBLE),
-    record("nn.functional.multi_margin_loss",
-           lambda make: [(make(3, 4), make.indices(3, high=4)), (make(3, 4, layout="columns"), make.indices(3, high=4), 2, 0.5),
-                         (make(2, 3), make.indices(2, high=3), {"weight": make(3, low=0.5, high=2, grad=False), "reduction": "none"})],
-           _multi_margin, errors=lambda make: [(RuntimeError, "", make(3, 4), make.indices(2, high=4))], **SINGLE_OR_DOUBLE),
-    record("nn.functional.multilabel_margin_loss",
-           lambda make: [(make(2, 4), minitorch.tensor([[1, 2, -1, 0], [3, -1, 0, 0]])), (make(4), minitorch.tensor([0, 3, -1, 1])),
-                         (make(2, 3), minitorch.tensor([[0, -1, 0], [1, 2, -1]]), {"reduction": "none"})],
-           _multilabel_margin, errors=lambda make: [(RuntimeError, "", make(2, 4), make.indices(2, 3, high=3))], **SINGLE_OR_DOUBLE),
-    record("nn.functional.multilabel_soft_margin_loss",
-           lambda make: [(make(2, 3), make.mask(2, 3).to(make.dtype)), (make(2, 3), make.mask(2, 3).to(make.dtype), make(3, low=0.5, high=2, grad=False), {"reduction": "sum"})],
-           _multilabel_soft_margin, operators=(), **SINGLE_OR_DOUBLE),
-    record("nn.functional.ctc_loss", _ctc, operators=("ctc_loss",), no_gradgrad="its backward is a kernel without a derivative", no_forward="its backward is a kernel without a derivative",
-           # The gradient is that of the log-probabilities' softmax: only directions that keep
-           # rows normalized are true, so that the inputs are normalized inside.
-           prepare=lambda x, *rest, **kwargs: (x.log_softmax(2), *rest), errors=lambda make: [(RuntimeError, "", make(5, 2, 3).log_softmax(2), minitorch.tensor([[1, 2]]), [5], [2])],
-           no_meta="looks at the lengths", **SINGLE_OR_DOUBLE),
-    record("_ctc_loss", lambda make: [a[:4] for a in _ctc(make)[:1]], project=lambda result: result[0], prepare=lambda x, *rest, **kwargs: (x.log_softmax(2), *rest),
-           no_gradgrad="its backward is a kernel without a derivative", no_forward="its backward is a kernel without a derivative", no_meta="looks at the lengths", **SINGLE_OR_DOUBLE),
-]  # fmt: skip
+    record(
+        "nn.functional.nll_loss",
+        _classes(),
+        _nll,
+        operators=("nll_loss", "nll_loss_nd", "nll_loss2d"),
+        errors=_class_errors,
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "nn.functional.cross_entropy",
+        lambda make: [
+            *_classes({"label_smoothing": 0.2})(make),
+            (make(3, 4), _probabilities(make, 3, 4)),
+            (make(3, 4), _probabilities(make, 3, 4), {"label_smoothing": 0.1, "reduction": "sum"}),
+        ],
+        _cross_entropy,
+        operators=("cross_entropy_loss",),
+        errors=_class_errors,
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "nn.functional.multi_margin_loss",
+        lambda make: [
+            (make(3, 4), make.indices(3, high=4)),
+            (make(3, 4, layout="columns"), make.indices(3, high=4), 2, 0.5),
+            (
+                make(2, 3),
+                make.indices(2, high=3),
+                {"weight": make(3, low=0.5, high=2, grad=False), "reduction": "none"},
+            ),
+        ],
+        _multi_margin,
+        errors=lambda make: [(RuntimeError, "", make(3, 4), make.indices(2, high=4))],
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "nn.functional.multilabel_margin_loss",
+        lambda make: [
+            (make(2, 4), minitorch.tensor([[1, 2, -1, 0], [3, -1, 0, 0]])),
+            (make(4), minitorch.tensor([0, 3, -1, 1])),
+            (make(2, 3), minitorch.tensor([[0, -1, 0], [1, 2, -1]]), {"reduction": "none"}),
+        ],
+        _multilabel_margin,
+        errors=lambda make: [(RuntimeError, "", make(2, 4), make.indices(2, 3, high=3))],
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "nn.functional.multilabel_soft_margin_loss",
+        lambda make: [
+            (make(2, 3), make.mask(2, 3).to(make.dtype)),
+            (make(2, 3), make.mask(2, 3).to(make.dtype), make(3, low=0.5, high=2, grad=False), {"reduction": "sum"}),
+        ],
+        _multilabel_soft_margin,
+        operators=(),
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "nn.functional.ctc_loss",
+        _ctc,
+        operators=("ctc_loss",),
+        no_gradgrad="its backward is a kernel without a derivative",
+        no_forward="its backward is a kernel without a derivative",
+        # The gradient is that of the log-probabilities' softmax: only directions that keep
+        # rows normalized are true, so that the inputs are normalized inside.
+        prepare=lambda x, *rest, **kwargs: (x.log_softmax(2), *rest),
+        errors=lambda make: [(RuntimeError, "", make(5, 2, 3).log_softmax(2), minitorch.tensor([[1, 2]]), [5], [2])],
+        no_meta="looks at the lengths",
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "_ctc_loss",
+        lambda make: [a[:4] for a in _ctc(make)[:1]],
+        project=lambda result: result[0],
+        prepare=lambda x, *rest, **kwargs: (x.log_softmax(2), *rest),
+        no_gradgrad="its backward is a kernel without a derivative",
+        no_forward="its backward is a kernel without a derivative",
+        no_meta="looks at the lengths",
+        **SINGLE_OR_DOUBLE,
+    ),
+]
 
 DISTANCES = [
-    record("nn.functional.pairwise_distance", lambda make: [(make(2, 3), make(2, 3)), (make(2, 3, layout="columns"), make(3), 1.0), (make(3), make(3), 3.0, 1e-6, True)],
-           _distance, operators=("pairwise_distance",), errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 4))], **SINGLE_OR_DOUBLE),
-    record("nn.functional.cosine_similarity", lambda make: [(make(2, 3), make(2, 3)), (make(2, 3, layout="columns"), make(3), {"dim": -1}), (make(3), make(3), 0)],
-           _cosine, operators=("cosine_similarity",), errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 4))], **SINGLE_OR_DOUBLE),
-    record("nn.functional.pdist", lambda make: [(make(4, 2),), (make(3, 3, layout="columns"), 1.0), (make(3, 2), 3.0)], _pdist, operators=("pdist",),
-           errors=lambda make: [(RuntimeError, "2D|dim", make(3))], **SINGLE_OR_DOUBLE),
-]  # fmt: skip
+    record(
+        "nn.functional.pairwise_distance",
+        lambda make: [
+            (make(2, 3), make(2, 3)),
+            (make(2, 3, layout="columns"), make(3), 1.0),
+            (make(3), make(3), 3.0, 1e-6, True),
+        ],
+        _distance,
+        operators=("pairwise_distance",),
+        errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 4))],
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "nn.functional.cosine_similarity",
+        lambda make: [
+            (make(2, 3), make(2, 3)),
+            (make(2, 3, layout="columns"), make(3), {"dim": -1}),
+            (make(3), make(3), 0),
+        ],
+        _cosine,
+        operators=("cosine_similarity",),
+        errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 4))],
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "nn.functional.pdist",
+        lambda make: [(make(4, 2),), (make(3, 3, layout="columns"), 1.0), (make(3, 2), 3.0)],
+        _pdist,
+        operators=("pdist",),
+        errors=lambda make: [(RuntimeError, "2D|dim", make(3))],
+        **SINGLE_OR_DOUBLE,
+    ),
+]
 
 RECORDS = [*REGRESSION, *MARGINS, *CLASSES, *DISTANCES]

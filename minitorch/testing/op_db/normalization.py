@@ -7,8 +7,8 @@ import numpy as np
 from minitorch.testing.op_db.record import FLOATS, REAL_FLOATS
 from minitorch.testing.op_db.samples import record
 
-REAL = dict(dtypes=REAL_FLOATS)
-SINGLE_OR_DOUBLE = dict(dtypes=FLOATS)
+REAL: dict = dict(dtypes=REAL_FLOATS)
+SINGLE_OR_DOUBLE: dict = dict(dtypes=FLOATS)
 
 
 def _channels(values, x):
@@ -96,57 +96,121 @@ PUBLIC = [
     record(
         "nn.functional.layer_norm",
         lambda make: [
-            (make(2, 4), [4], make(4), make(4)), (make(2, 2, 3), [2, 3]), (make(4, 3, layout="columns"), (3,), make(3), None, 1e-3),
+            (make(2, 4), [4], make(4), make(4)),
+            (make(2, 2, 3), [2, 3]),
+            (make(4, 3, layout="columns"), (3,), make(3), None, 1e-3),
         ],
-        _layer_norm, operators=("layer_norm",), errors=lambda make: [(RuntimeError, "normalized_shape", make(2, 3), [2])],
-        tolerance=3, **REAL,
-    ),
-    record(
-        "nn.functional.group_norm",
-        lambda make: [(make(2, 4, 3), 2, make(4), make(4)), (make(2, 2, 2, 2), 1), (make(3, 4, layout="columns"), 2, None, None, 1e-3)],
-        _group_norm, operators=("group_norm",), errors=lambda make: [(RuntimeError, "divisible", make(2, 3, 2), 2)], **SINGLE_OR_DOUBLE,
-    ),
-    record(
-        "nn.functional.instance_norm",
-        lambda make: [(make(2, 2, 3),), (make(2, 2, 3), None, None, make(2), make(2)),
-                      (make(2, 2, 3), _positive(make, 2), _positive(make, 2), None, None, False)],
-        _instance_norm, operators=("instance_norm",), errors=lambda make: [(ValueError, "1", make(2, 2, 1))], **SINGLE_OR_DOUBLE,
-    ),
-    record(
-        "nn.functional.rms_norm",
-        lambda make: [(make(2, 4), [4], make(4), 1e-5), (make(2, 2, 3), [2, 3]), (make(4, 3, layout="columns"), (3,), None, 1e-3)],
-        _rms_norm, operators=("rms_norm",), errors=lambda make: [(RuntimeError, "normalized_shape", make(2, 3), [2])], tolerance=2,
+        _layer_norm,
+        operators=("layer_norm",),
+        errors=lambda make: [(RuntimeError, "normalized_shape", make(2, 3), [2])],
+        tolerance=3,
         **REAL,
     ),
     record(
-        "nn.functional.local_response_norm", lambda make: [(make(2, 4, 2), 3), (make(1, 3, 2, 2), 2, 0.5, 0.5, 2.0)],
-        _local_response_norm, operators=(), errors=lambda make: [(ValueError, "3D", make(2, 3), 2)], **SINGLE_OR_DOUBLE,
+        "nn.functional.group_norm",
+        lambda make: [
+            (make(2, 4, 3), 2, make(4), make(4)),
+            (make(2, 2, 2, 2), 1),
+            (make(3, 4, layout="columns"), 2, None, None, 1e-3),
+        ],
+        _group_norm,
+        operators=("group_norm",),
+        errors=lambda make: [(RuntimeError, "divisible", make(2, 3, 2), 2)],
+        **SINGLE_OR_DOUBLE,
     ),
     record(
-        "nn.functional.normalize", lambda make: [(make(2, 3),), (make(3, 2, layout="columns"), 1, 0), (make(2, 3, 2), {"p": 3.0, "dim": -1})],
-        _normalize, operators=(), errors=lambda make: [(IndexError, "out of range", make(3))], **SINGLE_OR_DOUBLE,
+        "nn.functional.instance_norm",
+        lambda make: [
+            (make(2, 2, 3),),
+            (make(2, 2, 3), None, None, make(2), make(2)),
+            (make(2, 2, 3), _positive(make, 2), _positive(make, 2), None, None, False),
+        ],
+        _instance_norm,
+        operators=("instance_norm",),
+        errors=lambda make: [(ValueError, "1", make(2, 2, 1))],
+        **SINGLE_OR_DOUBLE,
     ),
-]  # fmt: skip
+    record(
+        "nn.functional.rms_norm",
+        lambda make: [
+            (make(2, 4), [4], make(4), 1e-5),
+            (make(2, 2, 3), [2, 3]),
+            (make(4, 3, layout="columns"), (3,), None, 1e-3),
+        ],
+        _rms_norm,
+        operators=("rms_norm",),
+        errors=lambda make: [(RuntimeError, "normalized_shape", make(2, 3), [2])],
+        tolerance=2,
+        **REAL,
+    ),
+    record(
+        "nn.functional.local_response_norm",
+        lambda make: [(make(2, 4, 2), 3), (make(1, 3, 2, 2), 2, 0.5, 0.5, 2.0)],
+        _local_response_norm,
+        operators=(),
+        errors=lambda make: [(ValueError, "3D", make(2, 3), 2)],
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "nn.functional.normalize",
+        lambda make: [(make(2, 3),), (make(3, 2, layout="columns"), 1, 0), (make(2, 3, 2), {"p": 3.0, "dim": -1})],
+        _normalize,
+        operators=(),
+        errors=lambda make: [(IndexError, "out of range", make(3))],
+        **SINGLE_OR_DOUBLE,
+    ),
+]
 
 OPERATORS = [
-    record("batch_norm", lambda make: [(*a, True) for a in _raw_batch_samples(make)],
-           lambda x, w, b, mean, var, training, momentum, eps, cudnn: _batch_norm(x, mean, var, w, b, training, momentum, eps),
-           **SINGLE_OR_DOUBLE),
-    record("native_batch_norm", _raw_batch_samples, project=lambda result: result[0],
-           reference=lambda x, w, b, mean, var, training, momentum, eps: _batch_norm(x, mean, var, w, b, training, momentum, eps),
-           **SINGLE_OR_DOUBLE),
+    record(
+        "batch_norm",
+        lambda make: [(*a, True) for a in _raw_batch_samples(make)],
+        lambda x, w, b, mean, var, training, momentum, eps, cudnn: _batch_norm(
+            x, mean, var, w, b, training, momentum, eps
+        ),
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "native_batch_norm",
+        _raw_batch_samples,
+        project=lambda result: result[0],
+        reference=lambda x, w, b, mean, var, training, momentum, eps: _batch_norm(
+            x, mean, var, w, b, training, momentum, eps
+        ),
+        **SINGLE_OR_DOUBLE,
+    ),
     record("layer_norm", lambda make: [(make(2, 4), [4], make(4), make(4))], _layer_norm, **SINGLE_OR_DOUBLE),
-    record("native_layer_norm", lambda make: [(make(2, 4), [4], make(4), make(4), 1e-5), (make(2, 2, 3), [2, 3], None, None, 1e-3)],
-           project=lambda result: result[0], reference=_layer_norm, **SINGLE_OR_DOUBLE),
+    record(
+        "native_layer_norm",
+        lambda make: [(make(2, 4), [4], make(4), make(4), 1e-5), (make(2, 2, 3), [2, 3], None, None, 1e-3)],
+        project=lambda result: result[0],
+        reference=_layer_norm,
+        **SINGLE_OR_DOUBLE,
+    ),
     record("group_norm", lambda make: [(make(2, 4, 3), 2, make(4), make(4))], _group_norm, **SINGLE_OR_DOUBLE),
-    record("native_group_norm", lambda make: [(make(2, 4, 3), make(4), make(4), 2, 4, 3, 2, 1e-5)], project=lambda result: result[0],
-           reference=lambda x, w, b, n, c, size, groups, eps: _group_norm(x, groups, w, b, eps), **SINGLE_OR_DOUBLE),
-    record("instance_norm", lambda make: [(make(2, 2, 3), make(2), make(2), None, None, True, 0.1, 1e-5, True)],
-           lambda x, w, b, mean, var, stats, momentum, eps, cudnn: _instance_norm(x, mean, var, w, b, stats, momentum, eps),
-           **SINGLE_OR_DOUBLE),
+    record(
+        "native_group_norm",
+        lambda make: [(make(2, 4, 3), make(4), make(4), 2, 4, 3, 2, 1e-5)],
+        project=lambda result: result[0],
+        reference=lambda x, w, b, n, c, size, groups, eps: _group_norm(x, groups, w, b, eps),
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "instance_norm",
+        lambda make: [(make(2, 2, 3), make(2), make(2), None, None, True, 0.1, 1e-5, True)],
+        lambda x, w, b, mean, var, stats, momentum, eps, cudnn: _instance_norm(
+            x, mean, var, w, b, stats, momentum, eps
+        ),
+        **SINGLE_OR_DOUBLE,
+    ),
     record("rms_norm", lambda make: [(make(2, 4), [4], make(4), 1e-5)], _rms_norm, **SINGLE_OR_DOUBLE),
-    record("_fused_rms_norm", lambda make: [(make(2, 4), [4], make(4), 1e-5), (make(2, 4), [4], None, 1e-3)],
-           project=lambda result: result[0], reference=_rms_norm, **SINGLE_OR_DOUBLE),
-]  # fmt: skip
+    record(
+        "_fused_rms_norm",
+        lambda make: [(make(2, 4), [4], make(4), 1e-5), (make(2, 4), [4], None, 1e-3)],
+        project=lambda result: result[0],
+        reference=_rms_norm,
+        **SINGLE_OR_DOUBLE,
+    ),
+]
 
 RECORDS = [*PUBLIC, *OPERATORS]

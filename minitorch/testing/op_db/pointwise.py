@@ -65,19 +65,30 @@ def _angle(x):
     return np.angle(x)
 
 
-NON_DIFFERENTIABLE = dict(autograd=False)
+NON_DIFFERENTIABLE: dict = dict(autograd=False)
 
 SUMS_AND_PRODUCTS = [
     binary("add", lambda x, y, alpha=1: x + y * alpha, number=2, kwargs=({"alpha": 3},), dtypes=NUMBERS),
     binary(
-        "sub", lambda x, y, alpha=1: x - y * alpha, number=2, kwargs=({"alpha": 3},), dtypes=NUMBERS,
-        aliases=("subtract",), operators=("sub", "subtract"),
+        "sub",
+        lambda x, y, alpha=1: x - y * alpha,
+        number=2,
+        kwargs=({"alpha": 3},),
+        dtypes=NUMBERS,
+        aliases=("subtract",),
+        operators=("sub", "subtract"),
     ),
     binary("rsub", lambda x, y, alpha=1: y - x * alpha, number=2, kwargs=({"alpha": 3},), dtypes=NUMBERS),
     binary("mul", np.multiply, number=2, dtypes=ANY, aliases=("multiply",), operators=("mul", "multiply")),
     binary(
-        "div", _div, other_low=0.5, other_high=3, number=2,
-        kwargs=({"rounding_mode": "floor"}, {"rounding_mode": "trunc"}), dtypes=REAL_FLOATS, aliases=("divide",),
+        "div",
+        _div,
+        other_low=0.5,
+        other_high=3,
+        number=2,
+        kwargs=({"rounding_mode": "floor"}, {"rounding_mode": "trunc"}),
+        dtypes=REAL_FLOATS,
+        aliases=("divide",),
         operators=("div", "divide"),
     ),
     binary("true_divide", np.true_divide, other_low=0.5, other_high=3, number=2),
@@ -98,7 +109,8 @@ SUMS_AND_PRODUCTS = [
             (make(), make(), make()),
             (make(0, 2), make(2), make(1, 2)),
         ],
-        lambda x, y, z, value=1: x + value * y * z, dtypes=NUMBERS,
+        lambda x, y, z, value=1: x + value * y * z,
+        dtypes=NUMBERS,
         errors=lambda make: [(RuntimeError, "size|shape", make(2, 3), make(4), make(3))],
     ),
     record(
@@ -108,7 +120,8 @@ SUMS_AND_PRODUCTS = [
             (make(2, 3, layout="columns"), make(2, 1), make(3, low=0.5, high=3, layout="gaps"), {"value": 2}),
             (make(), make(), make(low=0.5, high=3)),
         ],
-        lambda x, y, z, value=1: x + value * y / z, dtypes=FLOATS_AND_COMPLEX,
+        lambda x, y, z, value=1: x + value * y / z,
+        dtypes=FLOATS_AND_COMPLEX,
         errors=lambda make: [(RuntimeError, "size|shape", make(2, 3), make(4), make(3))],
     ),
     record(
@@ -119,14 +132,17 @@ SUMS_AND_PRODUCTS = [
             (make(2, 3, layout="columns"), make(2, 3, layout="gaps"), 0.75),
             (make(), make(), 0.25),
         ],
-        lambda x, y, weight: x + weight * (y - x), dtypes=FLOATS_AND_COMPLEX,
+        lambda x, y, weight: x + weight * (y - x),
+        dtypes=FLOATS_AND_COMPLEX,
         errors=lambda make: [(RuntimeError, "size|shape", make(2, 3), make(4), 0.5)],
     ),
     record(
         "dist",
         lambda make: [(make(2, 3), make(2, 3)), (make(2, 3), make(3), 1), (make(4, layout="gaps"), make(4), 3)],
-        _dist, dtypes=FLOATS_AND_COMPLEX,
-        no_gradgrad="" , errors=lambda make: [(RuntimeError, "size|shape", make(2, 3), make(4))],
+        _dist,
+        dtypes=FLOATS_AND_COMPLEX,
+        no_gradgrad="",
+        errors=lambda make: [(RuntimeError, "size|shape", make(2, 3), make(4))],
     ),
 ]
 
@@ -156,7 +172,8 @@ POWERS = [
             (make(low=0.5, high=2), make()),
             (make(0, 2, low=0.5, high=2), 0.5),
         ],
-        np.power, dtypes=FLOATS_AND_COMPLEX,
+        np.power,
+        dtypes=FLOATS_AND_COMPLEX,
         errors=lambda make: [
             (RuntimeError, "size|shape", make(2, 3), make(4)),
             (RuntimeError, "negative", make.indices(3, high=4), -1),
@@ -170,7 +187,9 @@ POWERS = [
             (2.0, make(2, 3)),
             (make(3, 2, low=0.5, high=2, layout="columns"), 0.5),
         ],
-        _float_power, dtypes=FLOATS_AND_COMPLEX, operators=("float_power", "float_power_"),
+        _float_power,
+        dtypes=FLOATS_AND_COMPLEX,
+        operators=("float_power", "float_power_"),
         no_inplace="its result is of double precision, which only some of the dtypes can hold",
         errors=lambda make: [(RuntimeError, "size|shape", make(2, 3), make(4))],
     ),
@@ -178,7 +197,9 @@ POWERS = [
     unary("rsqrt", lambda x: 1 / np.sqrt(x), low=0.2, high=4, dtypes=FLOATS_AND_COMPLEX),
     binary("ldexp", lambda x, y: x * np.power(2.0, y), dtypes=FLOATS),
     record(
-        "frexp", lambda make: [(make(2, 3),), (make(3, 2, layout="columns"),), (make(),), (make(0, 2),)], np.frexp,
+        "frexp",
+        lambda make: [(make(2, 3),), (make(3, 2, layout="columns"),), (make(),), (make(0, 2),)],
+        np.frexp,
         dtypes=FLOATS,
         errors=lambda make: [(RuntimeError, "float", make.indices(3, high=4))],
     ),
@@ -202,7 +223,8 @@ EXPONENTIALS = [
             (make(0, 2, low=0.1, high=0.9),),
         ],
         lambda x, eps=None: (lambda y: np.log(y / (1 - y)))(x if eps is None else np.clip(x, eps, 1 - eps)),
-        dtypes=REAL_FLOATS, errors=lambda make: [(TypeError, "", "text")],
+        dtypes=REAL_FLOATS,
+        errors=lambda make: [(TypeError, "", "text")],
     ),
     record(
         "xlogy",
@@ -213,7 +235,9 @@ EXPONENTIALS = [
             (make(2, 3), 2.0),
             (make(), make(low=0.3, high=3)),
         ],
-        _xlogy, dtypes=REAL_FLOATS, errors=lambda make: [(RuntimeError, "size|shape", make(2, 3), make(4))],
+        _xlogy,
+        dtypes=REAL_FLOATS,
+        errors=lambda make: [(RuntimeError, "size|shape", make(2, 3), make(4))],
     ),
     binary("logaddexp", np.logaddexp, dtypes=REAL_FLOATS),
     binary("logaddexp2", np.logaddexp2, dtypes=REAL_FLOATS),
@@ -254,7 +278,9 @@ ROUNDING = [
             (make(2, 3), {"decimals": 2}),
             (make(2, 3, low=-200, high=200), {"decimals": -1}),
         ],
-        _round, dtypes=FLOATS, errors=lambda make: [(TypeError, "", "text")],
+        _round,
+        dtypes=FLOATS,
+        errors=lambda make: [(TypeError, "", "text")],
     ),
 ]
 
@@ -269,18 +295,25 @@ LIMITS = [
             (make(2, 3, layout="gaps"), make(2, 3, low=-3, high=-2.5), None),
             (make(0, 3), -1, 1),
         ],
-        _clamp, dtypes=REAL_FLOATS, aliases=("clip",), operators=("clamp", "clip"),
+        _clamp,
+        dtypes=REAL_FLOATS,
+        aliases=("clip",),
+        operators=("clamp", "clip"),
         errors=lambda make: [(RuntimeError, "None|At least one", make(2, 3)), (TypeError, "", make(2), "text")],
     ),
     record(
         "clamp_min",
         lambda make: [(make(2, 3, avoid=(0.5,)), 0.5), (make(2, 3), make(3)), (make(avoid=(0.5,)), 0.5)],
-        np.maximum, dtypes=REAL_NUMBERS[:4], errors=lambda make: [(TypeError, "", make(2, 3))],
+        np.maximum,
+        dtypes=REAL_NUMBERS[:4],
+        errors=lambda make: [(TypeError, "", make(2, 3))],
     ),
     record(
         "clamp_max",
         lambda make: [(make(2, 3, avoid=(0.5,)), 0.5), (make(2, 3), make(3)), (make(avoid=(0.5,)), 0.5)],
-        np.minimum, dtypes=REAL_NUMBERS[:4], errors=lambda make: [(TypeError, "", make(2, 3))],
+        np.minimum,
+        dtypes=REAL_NUMBERS[:4],
+        errors=lambda make: [(TypeError, "", make(2, 3))],
     ),
     binary("maximum", np.maximum, dtypes=ANY_REAL),
     binary("minimum", np.minimum, dtypes=ANY_REAL),
@@ -294,8 +327,10 @@ LIMITS = [
             (make(2) * float("inf"), 0.5, 7.0, -7.0),
             (make() * float("nan"),),
         ],
-        lambda x, nan=0.0, posinf=None, neginf=None: _nan_to_num(x, nan, posinf, neginf), dtypes=FLOATS,
-        no_layouts="", errors=lambda make: [(TypeError, "", "text")],
+        lambda x, nan=0.0, posinf=None, neginf=None: _nan_to_num(x, nan, posinf, neginf),
+        dtypes=FLOATS,
+        no_layouts="",
+        errors=lambda make: [(TypeError, "", "text")],
     ),
 ]
 
@@ -335,12 +370,8 @@ LOGIC = [
     binary("bitwise_or", np.bitwise_or, number=1, dtypes=INTEGERS + BOOL, **NON_DIFFERENTIABLE),
     binary("bitwise_xor", np.bitwise_xor, number=1, dtypes=INTEGERS + BOOL, **NON_DIFFERENTIABLE),
     unary("bitwise_not", np.invert, dtypes=INTEGERS + BOOL, **NON_DIFFERENTIABLE),
-    binary(
-        "bitwise_left_shift", np.left_shift, low=0, high=4, number=1, dtypes=INTEGERS, **NON_DIFFERENTIABLE
-    ),
-    binary(
-        "bitwise_right_shift", np.right_shift, low=0, high=4, number=1, dtypes=INTEGERS, **NON_DIFFERENTIABLE
-    ),
+    binary("bitwise_left_shift", np.left_shift, low=0, high=4, number=1, dtypes=INTEGERS, **NON_DIFFERENTIABLE),
+    binary("bitwise_right_shift", np.right_shift, low=0, high=4, number=1, dtypes=INTEGERS, **NON_DIFFERENTIABLE),
     binary("gcd", np.gcd, dtypes=INTEGERS, **NON_DIFFERENTIABLE),
     binary("lcm", np.lcm, dtypes=INTEGERS, **NON_DIFFERENTIABLE),
 ]
@@ -361,6 +392,15 @@ REFLECTED = [
 ]
 
 RECORDS = [
-    *SUMS_AND_PRODUCTS, *SIGNS, *POWERS, *EXPONENTIALS, *TRIGONOMETRY, *ROUNDING, *LIMITS, *COMPARISONS, *TESTS, *LOGIC,
+    *SUMS_AND_PRODUCTS,
+    *SIGNS,
+    *POWERS,
+    *EXPONENTIALS,
+    *TRIGONOMETRY,
+    *ROUNDING,
+    *LIMITS,
+    *COMPARISONS,
+    *TESTS,
+    *LOGIC,
     *REFLECTED,
-]  # fmt: skip
+]

@@ -10,8 +10,8 @@ import minitorch
 from minitorch.testing.op_db.record import FLOATS, REAL_FLOATS
 from minitorch.testing.op_db.samples import record
 
-REAL = dict(dtypes=REAL_FLOATS)
-SINGLE_OR_DOUBLE = dict(dtypes=FLOATS)
+REAL: dict = dict(dtypes=REAL_FLOATS)
+SINGLE_OR_DOUBLE: dict = dict(dtypes=FLOATS)
 SIZES = {1: (6,), 2: (4, 5), 3: (3, 4, 2)}
 
 
@@ -36,10 +36,18 @@ def _windows(x, dims, kernel, stride, padding, dilation, ceil_mode):
     yield sizes
     for place in np.ndindex(*sizes):
         starts = [place[d] * stride[d] - padding[d] for d in range(dims)]
-        yield place, starts, [
-            [i for i in range(starts[d], starts[d] + kernel[d] * dilation[d], dilation[d]) if 0 <= i < x.shape[d - dims]]
-            for d in range(dims)
-        ]
+        yield (
+            place,
+            starts,
+            [
+                [
+                    i
+                    for i in range(starts[d], starts[d] + kernel[d] * dilation[d], dilation[d])
+                    if 0 <= i < x.shape[d - dims]
+                ]
+                for d in range(dims)
+            ],
+        )
 
 
 def _max_pool(dims):
@@ -61,7 +69,9 @@ def _max_pool(dims):
 
 
 def _avg_pool(dims):
-    def reference(x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    def reference(
+        x, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+    ):
         kernel = _many(kernel_size, dims)
         stride = kernel if stride is None else _many(stride, dims)
         padding = _many(padding, dims)
@@ -71,7 +81,10 @@ def _avg_pool(dims):
             total = x[np.ix_(*[range(n) for n in x.shape[:-dims]], *inside)].sum(tuple(range(-dims, 0)))
             count = np.prod([len(i) for i in inside])
             if count_include_pad:
-                ends = [min(s + k, x.shape[d - dims] + padding[d]) for d, (s, k) in enumerate(zip(starts, kernel, strict=True))]
+                ends = [
+                    min(s + k, x.shape[d - dims] + padding[d])
+                    for d, (s, k) in enumerate(zip(starts, kernel, strict=True))
+                ]
                 count = np.prod([e - s for s, e in zip(starts, ends, strict=True)])
             result[(..., *place)] = total / (divisor_override or count)
         return result
@@ -171,47 +184,93 @@ def _unpool_samples(dims):
 
 
 OPERATORS_OF_MAX = {
-    1: ("max_pool1d", "max_pool1d_with_indices"), 2: ("max_pool2d", "max_pool2d_with_indices"),
+    1: ("max_pool1d", "max_pool1d_with_indices"),
+    2: ("max_pool2d", "max_pool2d_with_indices"),
     3: ("max_pool3d", "max_pool3d_with_indices"),
-}  # fmt: skip
+}
 OPERATORS_OF_AVERAGE = {
-    1: ("adaptive_avg_pool1d",), 2: ("adaptive_avg_pool2d", "_adaptive_avg_pool2d"),
+    1: ("adaptive_avg_pool1d",),
+    2: ("adaptive_avg_pool2d", "_adaptive_avg_pool2d"),
     3: ("adaptive_avg_pool3d", "_adaptive_avg_pool3d"),
-}  # fmt: skip
+}
 
 MAX = [
-    record(f"nn.functional.max_pool{d}d", _max_samples(d), _max_pool(d), operators=OPERATORS_OF_MAX[d],
-           errors=_kernel_too_large(d), **REAL)
+    record(
+        f"nn.functional.max_pool{d}d",
+        _max_samples(d),
+        _max_pool(d),
+        operators=OPERATORS_OF_MAX[d],
+        errors=_kernel_too_large(d),
+        **REAL,
+    )
     for d in (1, 2, 3)
-]  # fmt: skip
+]
 AVERAGE = [
-    record(f"nn.functional.avg_pool{d}d", _avg_samples(d), _avg_pool(d), operators=(f"avg_pool{d}d",),
-           errors=_kernel_too_large(d), **REAL)
+    record(
+        f"nn.functional.avg_pool{d}d",
+        _avg_samples(d),
+        _avg_pool(d),
+        operators=(f"avg_pool{d}d",),
+        errors=_kernel_too_large(d),
+        **REAL,
+    )
     for d in (1, 2, 3)
-]  # fmt: skip
+]
 ADAPTIVE = [
     *(
-        record(f"nn.functional.adaptive_avg_pool{d}d", _adaptive_samples(d), _adaptive(d, np.mean), operators=OPERATORS_OF_AVERAGE[d],
-               errors=_wrong_dims(d), no_out="the public function has none" if d > 1 else "", **REAL)
+        record(
+            f"nn.functional.adaptive_avg_pool{d}d",
+            _adaptive_samples(d),
+            _adaptive(d, np.mean),
+            operators=OPERATORS_OF_AVERAGE[d],
+            errors=_wrong_dims(d),
+            no_out="the public function has none" if d > 1 else "",
+            **REAL,
+        )
         for d in (1, 2, 3)
     ),
     *(
-        record(f"nn.functional.adaptive_max_pool{d}d", _adaptive_samples(d), _adaptive(d, np.max), operators=(f"adaptive_max_pool{d}d",),
-               errors=_wrong_dims(d), no_out="the public function has none", **SINGLE_OR_DOUBLE)
+        record(
+            f"nn.functional.adaptive_max_pool{d}d",
+            _adaptive_samples(d),
+            _adaptive(d, np.max),
+            operators=(f"adaptive_max_pool{d}d",),
+            errors=_wrong_dims(d),
+            no_out="the public function has none",
+            **SINGLE_OR_DOUBLE,
+        )
         for d in (1, 2, 3)
     ),
-]  # fmt: skip
+]
 OTHERS = [
     *(
-        record(f"nn.functional.max_unpool{d}d", _unpool_samples(d), operators=(f"max_unpool{d}d",) if d > 1 else (), no_out="the public function has none",
-               errors=lambda make: [((RuntimeError, ValueError), "", make(1, 2, 2, 2), make.indices(1, 2, 2, 3, high=4), 2)] if d == 2 else [], **SINGLE_OR_DOUBLE)
+        record(
+            f"nn.functional.max_unpool{d}d",
+            _unpool_samples(d),
+            operators=(f"max_unpool{d}d",) if d > 1 else (),
+            no_out="the public function has none",
+            errors=lambda make: (
+                [((RuntimeError, ValueError), "", make(1, 2, 2, 2), make.indices(1, 2, 2, 3, high=4), 2)]
+                if d == 2
+                else []
+            ),
+            **SINGLE_OR_DOUBLE,
+        )
         for d in (1, 2, 3)
     ),
     *(
-        record(f"nn.functional.lp_pool{d}d", lambda make, d=d: [(make(1, 2, *SIZES[d], low=0.2, high=2), 2.0, 2), (make(1, 1, *SIZES[d], low=0.2, high=2), 3.0, 2, 1)],
-               _lp_pool(d), operators=(), **SINGLE_OR_DOUBLE)
+        record(
+            f"nn.functional.lp_pool{d}d",
+            lambda make, d=d: [
+                (make(1, 2, *SIZES[d], low=0.2, high=2), 2.0, 2),
+                (make(1, 1, *SIZES[d], low=0.2, high=2), 3.0, 2, 1),
+            ],
+            _lp_pool(d),
+            operators=(),
+            **SINGLE_OR_DOUBLE,
+        )
         for d in (1, 2, 3)
     ),
-]  # fmt: skip
+]
 
 RECORDS = [*MAX, *AVERAGE, *ADAPTIVE, *OTHERS]

@@ -105,9 +105,15 @@ class Maker:
         return self.dtype.is_floating_point or self.dtype.is_complex
 
     def __call__(
-        self, *shape: int, low: float | None = None, high: float | None = None, avoid: tuple = (), layout: str = "rows",
-        dtype: Any = None, grad: bool | None = None,
-    ) -> Any:  # fmt: skip
+        self,
+        *shape: int,
+        low: float | None = None,
+        high: float | None = None,
+        avoid: tuple = (),
+        layout: str = "rows",
+        dtype: Any = None,
+        grad: bool | None = None,
+    ) -> Any:
         """Return a tensor of elements between `low` and `high`.
 
         Parameters
@@ -230,12 +236,32 @@ class OpRecord:
     """
 
     def __init__(
-        self, name: str, samples: Callable, *, reference: Callable | None = None, dtypes: tuple = FLOATS,
-        errors: Callable | None = None, operators: tuple | None = None, aliases: tuple = (), autograd: bool = True,
-        no_gradcheck: str = "", no_gradgrad: str = "", no_forward: str = "", no_complex_grad: str = "", no_out: str = "", no_inplace: str = "",
-        no_meta: str = "", no_layouts: str = "", prepare: Callable | None = None, project: Callable | None = None,
-        call: Callable | None = None, random: bool = False, tolerance: float = 1.0, grad_atol: float = 1e-5, grad_rtol: float = 1e-3,
-    ):  # fmt: skip
+        self,
+        name: str,
+        samples: Callable,
+        *,
+        reference: Callable | None = None,
+        dtypes: tuple = FLOATS,
+        errors: Callable | None = None,
+        operators: tuple | None = None,
+        aliases: tuple = (),
+        autograd: bool = True,
+        no_gradcheck: str = "",
+        no_gradgrad: str = "",
+        no_forward: str = "",
+        no_complex_grad: str = "",
+        no_out: str = "",
+        no_inplace: str = "",
+        no_meta: str = "",
+        no_layouts: str = "",
+        prepare: Callable | None = None,
+        project: Callable | None = None,
+        call: Callable | None = None,
+        random: bool = False,
+        tolerance: float = 1.0,
+        grad_atol: float = 1e-5,
+        grad_rtol: float = 1e-3,
+    ):
         self.name = name
         self.call = call
         self.make_samples = samples
@@ -299,7 +325,8 @@ class OpRecord:
         if self.no_out or self.name.startswith("Tensor.") or not hasattr(self.function, "binder"):
             return []  # a Python function has the parameters that are written there
         return [
-            d.out_names for name, d in DECLARATIONS.items()
+            d.out_names
+            for name, d in DECLARATIONS.items()
             if d.kind == "out" and d.variants & 1 and name.partition(".")[0] == self.basename
         ]
 

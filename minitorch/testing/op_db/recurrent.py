@@ -7,7 +7,7 @@ import numpy as np
 from minitorch.testing.op_db.record import FLOATS
 from minitorch.testing.op_db.samples import record
 
-KINDS = dict(dtypes=FLOATS)
+KINDS: dict = dict(dtypes=FLOATS)
 
 
 def _sigmoid(x):
@@ -102,16 +102,36 @@ def _pair_of(make, layers):
 
 
 RECORDS = [
-    record("lstm_cell", _cells(4, _pair), _lstm_cell, errors=lambda make: [(RuntimeError, "", make(2, 3), _pair(make), make(8, 2), make(8, 2))],
-           **KINDS),
-    record("gru_cell", _cells(3, _one), _gru_cell, errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 2), make(6, 2), make(6, 2))],
-           **KINDS),
-    record("rnn_tanh_cell", _cells(1, _one), _rnn_cell(np.tanh),
-           errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 2), make(2, 2), make(2, 2))], **KINDS),
-    record("rnn_relu_cell", _cells(1, _one), _rnn_cell(_relu),
-           errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 2), make(2, 2), make(2, 2))], **KINDS),
+    record(
+        "lstm_cell",
+        _cells(4, _pair),
+        _lstm_cell,
+        errors=lambda make: [(RuntimeError, "", make(2, 3), _pair(make), make(8, 2), make(8, 2))],
+        **KINDS,
+    ),
+    record(
+        "gru_cell",
+        _cells(3, _one),
+        _gru_cell,
+        errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 2), make(6, 2), make(6, 2))],
+        **KINDS,
+    ),
+    record(
+        "rnn_tanh_cell",
+        _cells(1, _one),
+        _rnn_cell(np.tanh),
+        errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 2), make(2, 2), make(2, 2))],
+        **KINDS,
+    ),
+    record(
+        "rnn_relu_cell",
+        _cells(1, _one),
+        _rnn_cell(_relu),
+        errors=lambda make: [(RuntimeError, "", make(2, 3), make(2, 2), make(2, 2), make(2, 2))],
+        **KINDS,
+    ),
     record("lstm", _networks(4, _pair_of), _layer(_lstm_cell, True), **KINDS),
     record("gru", _networks(3, _one_of), _layer(_gru_cell), **KINDS),
     record("rnn_tanh", _networks(1, _one_of), _layer(_rnn_cell(np.tanh)), **KINDS),
     record("rnn_relu", _networks(1, _one_of), _layer(_rnn_cell(_relu)), **KINDS),
-]  # fmt: skip
+]

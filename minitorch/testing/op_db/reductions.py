@@ -7,7 +7,7 @@ import numpy as np
 from minitorch.testing.op_db.record import ANY, ANY_REAL, FLOATS, FLOATS_AND_COMPLEX, NUMBERS, REAL_FLOATS
 from minitorch.testing.op_db.samples import axis, calls, record, reduction, reduction_samples
 
-NON_DIFFERENTIABLE = dict(autograd=False)
+NON_DIFFERENTIABLE: dict = dict(autograd=False)
 
 
 def _with_index(value, index):
@@ -175,34 +175,64 @@ SUMS = [
     reduction("prod", np.prod, dims="one", dtypes=ANY),
     reduction("nansum", np.nansum, dtypes=REAL_FLOATS),
     reduction("nanmean", np.nanmean, dtypes=FLOATS, empty=False),
-    reduction("count_nonzero", np.count_nonzero, keepdim=False, dtypes=ANY, errors=None, **NON_DIFFERENTIABLE,
-              samples=calls(lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3, 2, layout="gaps"), [0, 2]), (make(),)])),
+    reduction(
+        "count_nonzero",
+        np.count_nonzero,
+        keepdim=False,
+        dtypes=ANY,
+        errors=None,
+        **NON_DIFFERENTIABLE,
+        samples=calls(lambda make: [(make(2, 3),), (make(2, 3), 1), (make(2, 3, 2, layout="gaps"), [0, 2]), (make(),)]),
+    ),
     reduction("any", np.any, dtypes=ANY, **NON_DIFFERENTIABLE),
     reduction("all", np.all, dtypes=ANY, **NON_DIFFERENTIABLE),
     reduction(
-        "logsumexp", reference=_logsumexp, dtypes=FLOATS_AND_COMPLEX, full=False, empty=False,
-        aliases=("special.logsumexp",), operators=("logsumexp", "special_logsumexp"),
+        "logsumexp",
+        reference=_logsumexp,
+        dtypes=FLOATS_AND_COMPLEX,
+        full=False,
+        empty=False,
+        aliases=("special.logsumexp",),
+        operators=("logsumexp", "special_logsumexp"),
     ),
-    record("trace", lambda make: [(make(3, 3),), (make(2, 4, layout="columns"),), (make(3, 2, layout="gaps"),)], np.trace,
-           dtypes=NUMBERS, errors=lambda make: [(RuntimeError, "matrix", make(3))]),
-]  # fmt: skip
+    record(
+        "trace",
+        lambda make: [(make(3, 3),), (make(2, 4, layout="columns"),), (make(3, 2, layout="gaps"),)],
+        np.trace,
+        dtypes=NUMBERS,
+        errors=lambda make: [(RuntimeError, "matrix", make(3))],
+    ),
+]
 
 EXTREMA = [
     reduction("amax", np.max, empty=False, dtypes=ANY_REAL),
     reduction("amin", np.min, empty=False, dtypes=ANY_REAL),
     reduction(
-        "max", reference=_with_index(np.max, np.argmax), dims="one", empty=False, dtypes=REAL_FLOATS,
+        "max",
+        reference=_with_index(np.max, np.argmax),
+        dims="one",
+        empty=False,
+        dtypes=REAL_FLOATS,
     ),
     reduction(
-        "min", reference=_with_index(np.min, np.argmin), dims="one", empty=False, dtypes=REAL_FLOATS,
+        "min",
+        reference=_with_index(np.min, np.argmin),
+        dims="one",
+        empty=False,
+        dtypes=REAL_FLOATS,
     ),
     reduction("argmax", reference=_arg(np.argmax), dims="one", empty=False, dtypes=ANY_REAL[:-1], **NON_DIFFERENTIABLE),
     reduction("argmin", reference=_arg(np.argmin), dims="one", empty=False, dtypes=ANY_REAL[:-1], **NON_DIFFERENTIABLE),
     record(
         "aminmax",
-        lambda make: [(make(2, 3),), (make(3, 2, layout="columns"), {"dim": 0}), (make(2, 3), {"dim": 1, "keepdim": True})],
+        lambda make: [
+            (make(2, 3),),
+            (make(3, 2, layout="columns"), {"dim": 0}),
+            (make(2, 3), {"dim": 1, "keepdim": True}),
+        ],
         lambda x, dim=None, keepdim=False: (np.min(x, dim, keepdims=keepdim), np.max(x, dim, keepdims=keepdim)),
-        dtypes=REAL_FLOATS, errors=lambda make: [(IndexError, "out of range", make(2, 3), {"dim": 2})],
+        dtypes=REAL_FLOATS,
+        errors=lambda make: [(IndexError, "out of range", make(2, 3), {"dim": 2})],
     ),
     reduction("median", reference=_median, dims="one", empty=False, dtypes=FLOATS),
     reduction("nanmedian", reference=_median, dims="one", empty=False, dtypes=FLOATS),
@@ -210,33 +240,44 @@ EXTREMA = [
         "mode",
         lambda make: [(make(2, 3),), (make(3, 2, layout="columns"), 0), (make(2, 3), 1, True), (make(),)],
         # Elements of samples differ: the mode is the least of them.
-        lambda x, dim=-1, keepdim=False: _with_index(np.min, np.argmin)(x, dim, keepdim), dtypes=FLOATS,
+        lambda x, dim=-1, keepdim=False: _with_index(np.min, np.argmin)(x, dim, keepdim),
+        dtypes=FLOATS,
         errors=_scan_errors,
     ),
     record(
-        "kthvalue", lambda make: [(make(5), 2), (make(2, 4), 3, 1), (make(3, 2, layout="columns"), 1, 0, True)], _kthvalue,
-        dtypes=FLOATS, errors=lambda make: [(RuntimeError, "k", make(3), 4), (IndexError, "out of range", make(2, 3), 1, 2)],
+        "kthvalue",
+        lambda make: [(make(5), 2), (make(2, 4), 3, 1), (make(3, 2, layout="columns"), 1, 0, True)],
+        _kthvalue,
+        dtypes=FLOATS,
+        errors=lambda make: [(RuntimeError, "k", make(3), 4), (IndexError, "out of range", make(2, 3), 1, 2)],
     ),
     record("quantile", _quantile_samples, _quantile, dtypes=FLOATS, errors=_quantile_errors),
     record(
-        "nanquantile", _quantile_samples,
+        "nanquantile",
+        _quantile_samples,
         lambda x, q, dim=None, keepdim=False, interpolation="linear": np.nanquantile(
             x, q, axis=dim, keepdims=keepdim, method=interpolation
         ),
-        dtypes=FLOATS, errors=_quantile_errors,
+        dtypes=FLOATS,
+        errors=_quantile_errors,
     ),
-]  # fmt: skip
+]
 
 VARIANCE = [
     record(
-        name, _variance_samples, make_reference(function), dtypes=FLOATS_AND_COMPLEX,
+        name,
+        _variance_samples,
+        make_reference(function),
+        dtypes=FLOATS_AND_COMPLEX,
         errors=lambda make: [(IndexError, "out of range", make(2, 3), 2)],
     )
     for name, make_reference, function in (
-        ("var", _variance, np.var), ("std", _variance, np.std), ("var_mean", _with_mean, np.var),
+        ("var", _variance, np.var),
+        ("std", _variance, np.std),
+        ("var_mean", _with_mean, np.var),
         ("std_mean", _with_mean, np.std),
     )
-]  # fmt: skip
+]
 
 SCANS = [
     record("cumsum", _scan_samples, _scan(np.cumsum), dtypes=ANY, errors=_scan_errors),
@@ -244,7 +285,10 @@ SCANS = [
     record("cummax", _scan_samples, _scan_with_index(np.maximum), dtypes=ANY_REAL[:-1], errors=_scan_errors),
     record("cummin", _scan_samples, _scan_with_index(np.minimum), dtypes=ANY_REAL[:-1], errors=_scan_errors),
     record(
-        "logcumsumexp", _scan_samples, lambda x, dim: np.log(np.cumsum(np.exp(x), dim)) if x.ndim else x, dtypes=FLOATS,
+        "logcumsumexp",
+        _scan_samples,
+        lambda x, dim: np.log(np.cumsum(np.exp(x), dim)) if x.ndim else x,
+        dtypes=FLOATS,
         errors=_scan_errors,
     ),
     record(
@@ -257,11 +301,16 @@ SCANS = [
             (make(2, 0),),
         ],
         lambda x, n=1, dim=-1, prepend=None, append=None: np.diff(
-            x, n, dim, **({} if prepend is None else {"prepend": prepend}), **({} if append is None else {"append": append})
+            x,
+            n,
+            dim,
+            **({} if prepend is None else {"prepend": prepend}),
+            **({} if append is None else {"append": append}),
         ),
-        dtypes=NUMBERS, errors=lambda make: [(RuntimeError, "dim", make()), (IndexError, "out of range", make(2), 1, 1)],
+        dtypes=NUMBERS,
+        errors=lambda make: [(RuntimeError, "dim", make()), (IndexError, "out of range", make(2), 1, 1)],
     ),
-]  # fmt: skip
+]
 
 NORMS = [
     record(
@@ -277,41 +326,68 @@ NORMS = [
             (make(),),
             (make(2, 3), 2, [1], {"dtype": make.dtype}),
         ],
-        _norm, dtypes=FLOATS_AND_COMPLEX, errors=lambda make: [(IndexError, "out of range", make(2, 3), 2, 2)],
+        _norm,
+        dtypes=FLOATS_AND_COMPLEX,
+        errors=lambda make: [(IndexError, "out of range", make(2, 3), 2, 2)],
     ),
     record(
-        "renorm", lambda make: [(make(2, 3), 2, 0, 1.0), (make(3, 2, layout="columns"), 1, 1, 2.0), (make(2, 3), 2, 0, 90.0)],
-        _renorm, dtypes=FLOATS, errors=lambda make: [(RuntimeError, "norm", make(2, 3), -1, 0, 1.0)],
+        "renorm",
+        lambda make: [(make(2, 3), 2, 0, 1.0), (make(3, 2, layout="columns"), 1, 1, 2.0), (make(2, 3), 2, 0, 90.0)],
+        _renorm,
+        dtypes=FLOATS,
+        errors=lambda make: [(RuntimeError, "norm", make(2, 3), -1, 0, 1.0)],
     ),
-]  # fmt: skip
+]
 
 STATISTICS = [
     record(
         "cov",
         lambda make: [
-            (make(3, 4),), (make(5),), (make(4, 3, layout="columns"), {"correction": 0}),
-            (make(2, 4), {"fweights": make.indices(4, low=1, high=4), "aweights": make(4, low=0.5, high=2, grad=False)}),
+            (make(3, 4),),
+            (make(5),),
+            (make(4, 3, layout="columns"), {"correction": 0}),
+            (
+                make(2, 4),
+                {"fweights": make.indices(4, low=1, high=4), "aweights": make(4, low=0.5, high=2, grad=False)},
+            ),
         ],
         lambda x, correction=1, fweights=None, aweights=None: np.cov(
             x, ddof=correction, fweights=fweights, aweights=aweights
         ),
-        dtypes=FLOATS, no_meta="looks at the values of its weights", errors=lambda make: [(RuntimeError, "dim", make(2, 2, 2))],
-    ),
-    record("corrcoef", lambda make: [(make(3, 4),), (make(5),), (make(4, 3, layout="columns"),)], np.corrcoef,
-           dtypes=FLOATS, errors=lambda make: [(RuntimeError, "dim", make(2, 2, 2))]),
-    record(
-        "equal", lambda make: [(make(2, 3), make(2, 3)), (make(2), make(3)), (make(0, 2), make(0, 2))], np.array_equal,
-        dtypes=ANY, no_meta="a meta tensor has no values to compare", **NON_DIFFERENTIABLE,
+        dtypes=FLOATS,
+        no_meta="looks at the values of its weights",
+        errors=lambda make: [(RuntimeError, "dim", make(2, 2, 2))],
     ),
     record(
-        "allclose", lambda make: [(make(2, 3), make(2, 3)), (make(2), make(2), {"atol": 10.0}), (make(), make(), 1.0, 9.0)],
-        lambda x, y, rtol=1e-5, atol=1e-8, equal_nan=False: np.allclose(x, y, rtol, atol, equal_nan), dtypes=FLOATS,
-        no_meta="a meta tensor has no values to compare", **NON_DIFFERENTIABLE,
+        "corrcoef",
+        lambda make: [(make(3, 4),), (make(5),), (make(4, 3, layout="columns"),)],
+        np.corrcoef,
+        dtypes=FLOATS,
+        errors=lambda make: [(RuntimeError, "dim", make(2, 2, 2))],
     ),
     record(
-        "isclose", lambda make: [(make(2, 3), make(2, 3)), (make(2), make(3, 2), {"atol": 1.0}), (make(), make())],
-        lambda x, y, rtol=1e-5, atol=1e-8, equal_nan=False: np.isclose(x, y, rtol, atol, equal_nan), dtypes=NUMBERS,
-        errors=lambda make: [(RuntimeError, "rtol", make(2), make(2), -1.0)], **NON_DIFFERENTIABLE,
+        "equal",
+        lambda make: [(make(2, 3), make(2, 3)), (make(2), make(3)), (make(0, 2), make(0, 2))],
+        np.array_equal,
+        dtypes=ANY,
+        no_meta="a meta tensor has no values to compare",
+        **NON_DIFFERENTIABLE,
+    ),
+    record(
+        "allclose",
+        lambda make: [(make(2, 3), make(2, 3)), (make(2), make(2), {"atol": 10.0}), (make(), make(), 1.0, 9.0)],
+        lambda x, y, rtol=1e-5, atol=1e-8, equal_nan=False: np.allclose(x, y, rtol, atol, equal_nan),
+        dtypes=FLOATS,
+        no_meta="a meta tensor has no values to compare",
+        **NON_DIFFERENTIABLE,
+    ),
+    record(
+        "isclose",
+        lambda make: [(make(2, 3), make(2, 3)), (make(2), make(3, 2), {"atol": 1.0}), (make(), make())],
+        lambda x, y, rtol=1e-5, atol=1e-8, equal_nan=False: np.isclose(x, y, rtol, atol, equal_nan),
+        dtypes=NUMBERS,
+        errors=lambda make: [(RuntimeError, "rtol", make(2), make(2), -1.0)],
+        **NON_DIFFERENTIABLE,
     ),
     *(
         record(
@@ -322,11 +398,14 @@ STATISTICS = [
                 (make(2, 4), make(4)),
                 (make(2, 3), {"x": make(2, 3)}),
             ],
-            reference, dtypes=FLOATS,
+            reference,
+            dtypes=FLOATS,
             errors=lambda make: [(RuntimeError, "size|shape|x", make(2, 4), make(3))],
         )
         for name, reference in (
-            ("trapezoid", _trapezoid), ("trapz", _trapezoid), ("cumulative_trapezoid", _cumulative_trapezoid),
+            ("trapezoid", _trapezoid),
+            ("trapz", _trapezoid),
+            ("cumulative_trapezoid", _cumulative_trapezoid),
         )
     ),
     record(
@@ -338,9 +417,10 @@ STATISTICS = [
             (make(3, 4), {"spacing": (make(3, grad=False).sort()[0], make(4, grad=False).sort()[0]), "dim": (0, 1)}),
             (make(4, 4), {"edge_order": 2}),
         ],
-        dtypes=FLOATS, no_layouts="spacing must be a sorted sequence of 1-d tensors",
+        dtypes=FLOATS,
+        no_layouts="spacing must be a sorted sequence of 1-d tensors",
         errors=lambda make: [(RuntimeError, "edge_order|dimension", make(1))],
     ),
-]  # fmt: skip
+]
 
 RECORDS = [*SUMS, *EXTREMA, *VARIANCE, *SCANS, *NORMS, *STATISTICS]

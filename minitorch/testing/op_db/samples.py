@@ -33,22 +33,32 @@ def no_tensor_errors(make: Maker) -> Iterator[ErrorSample]:
 
 
 def unary(
-    name: str, reference: Callable | None = None, *, low: float | None = None, high: float | None = None,
-    avoid: tuple = (), dtypes: tuple = FLOATS_AND_COMPLEX, errors: Callable | None = no_tensor_errors, **fields: Any,
-) -> OpRecord:  # fmt: skip
+    name: str,
+    reference: Callable | None = None,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    avoid: tuple = (),
+    dtypes: tuple = FLOATS_AND_COMPLEX,
+    errors: Callable | None = no_tensor_errors,
+    **fields: Any,
+) -> OpRecord:
     """Return the record of an elementwise function of one tensor."""
-    return OpRecord(
-        name, unary_samples(low, high, avoid), reference=reference, dtypes=dtypes, errors=errors, **fields
-    )
+    return OpRecord(name, unary_samples(low, high, avoid), reference=reference, dtypes=dtypes, errors=errors, **fields)
 
 
 # ---------------------------------------------------------------- elementwise, two operands
 
 
 def binary_samples(
-    low: float | None = None, high: float | None = None, other_low: Any = "same", other_high: Any = "same",
-    avoid: tuple = (), number: Any = None, kwargs: tuple = ({},),
-) -> Callable:  # fmt: skip
+    low: float | None = None,
+    high: float | None = None,
+    other_low: Any = "same",
+    other_high: Any = "same",
+    avoid: tuple = (),
+    number: Any = None,
+    kwargs: tuple = ({},),
+) -> Callable:
     """Return a generator of pairs that broadcast in different ways."""
 
     def samples(make: Maker) -> Iterator[Sample]:
@@ -80,24 +90,44 @@ def broadcast_errors(make: Maker) -> Iterator[ErrorSample]:
 
 
 def binary(
-    name: str, reference: Callable | None = None, *, low: float | None = None, high: float | None = None,
-    other_low: Any = "same", other_high: Any = "same", avoid: tuple = (), number: Any = None, kwargs: tuple = ({},),
-    dtypes: tuple = FLOATS_AND_COMPLEX, errors: Callable = broadcast_errors, **fields: Any,
-) -> OpRecord:  # fmt: skip
+    name: str,
+    reference: Callable | None = None,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    other_low: Any = "same",
+    other_high: Any = "same",
+    avoid: tuple = (),
+    number: Any = None,
+    kwargs: tuple = ({},),
+    dtypes: tuple = FLOATS_AND_COMPLEX,
+    errors: Callable = broadcast_errors,
+    **fields: Any,
+) -> OpRecord:
     """Return the record of an elementwise function of two operands."""
     return OpRecord(
-        name, binary_samples(low, high, other_low, other_high, avoid, number, kwargs), reference=reference, dtypes=dtypes,
-        errors=errors, **fields,
-    )  # fmt: skip
+        name,
+        binary_samples(low, high, other_low, other_high, avoid, number, kwargs),
+        reference=reference,
+        dtypes=dtypes,
+        errors=errors,
+        **fields,
+    )
 
 
 # ---------------------------------------------------------------- reductions
 
 
 def reduction_samples(
-    full: bool = True, dims: str = "many", empty: bool = True, keepdim: bool = True, low: float | None = None,
-    high: float | None = None, avoid: tuple = (), **kwargs: Any,
-) -> Callable:  # fmt: skip
+    full: bool = True,
+    dims: str = "many",
+    empty: bool = True,
+    keepdim: bool = True,
+    low: float | None = None,
+    high: float | None = None,
+    avoid: tuple = (),
+    **kwargs: Any,
+) -> Callable:
     """Return a generator of reductions over all, some or one of the dimensions.
 
     Parameters
@@ -164,9 +194,16 @@ def numpy_reduction(function: Callable) -> Callable:
 
 
 def reduction(
-    name: str, function: Callable | None = None, *, reference: Callable | None = None, dtypes: tuple = ANY,
-    errors: Callable | None = None, samples: Callable | None = None, dims: str = "many", **fields: Any,
-) -> OpRecord:  # fmt: skip
+    name: str,
+    function: Callable | None = None,
+    *,
+    reference: Callable | None = None,
+    dtypes: tuple = ANY,
+    errors: Callable | None = None,
+    samples: Callable | None = None,
+    dims: str = "many",
+    **fields: Any,
+) -> OpRecord:
     """Return the record of a reduction; `function` is NumPy's."""
     own = {k: fields.pop(k) for k in ("full", "empty", "keepdim", "low", "high", "avoid") if k in fields}
     if reference is None and function is not None:
@@ -211,8 +248,9 @@ def fails(function: Callable) -> Callable:
     return errors
 
 
-def record(name: str, samples: Callable, reference: Callable | None = None, *, errors: Callable | None = None,
-           **fields: Any) -> OpRecord:  # fmt: skip
+def record(
+    name: str, samples: Callable, reference: Callable | None = None, *, errors: Callable | None = None, **fields: Any
+) -> OpRecord:
     """Return a record whose samples and errors are written out: see `calls` and `fails`."""
     return OpRecord(
         name, calls(samples), reference=reference, errors=None if errors is None else fails(errors), **fields

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from minitorch.testing.op_db.record import FLOATS, REAL_FLOATS
-from minitorch.testing.op_db.samples import binary, elementwise, record, unary
+from minitorch.testing.op_db.samples import elementwise, record, unary
 
 # Long series have no double precision in half formats, and complex numbers only few of these.
-REAL = dict(dtypes=REAL_FLOATS)
+REAL: dict = dict(dtypes=REAL_FLOATS)
 
 
 def _i0(x):
@@ -45,9 +45,11 @@ def _polynomials(name, recurrence):
             (make(3, 2, low=0.1, high=0.9, layout="columns"), 2),
             (make(0, 2), 2),
         ],
-        reference, dtypes=FLOATS, autograd=False,
+        reference,
+        dtypes=FLOATS,
+        autograd=False,
         errors=lambda make: [(RuntimeError, "size|shape", make(2, 3), make(4))],
-    )  # fmt: skip
+    )
 
 
 def _recurrence(first, step):
@@ -95,6 +97,7 @@ POLYNOMIALS = [
     ),
 ]
 
+
 def _shape_and_bound(make):
     """Return samples whose first argument has no gradient, as in PyTorch."""
     return [
@@ -120,33 +123,59 @@ ERROR_FUNCTIONS = [
 
 GAMMA = [
     unary(
-        "lgamma", elementwise(math.lgamma), low=0.3, high=4, aliases=("special.gammaln",),
-        operators=("lgamma", "special_gammaln"), **REAL,
+        "lgamma",
+        elementwise(math.lgamma),
+        low=0.3,
+        high=4,
+        aliases=("special.gammaln",),
+        operators=("lgamma", "special_gammaln"),
+        **REAL,
     ),
     unary(
-        "digamma", None, low=0.3, high=4, aliases=("special.digamma", "special.psi"),
-        operators=("digamma", "special_digamma", "special_psi"), **REAL,
+        "digamma",
+        None,
+        low=0.3,
+        high=4,
+        aliases=("special.digamma", "special.psi"),
+        operators=("digamma", "special_digamma", "special_psi"),
+        **REAL,
     ),
     record(
         "mvlgamma",
-        lambda make: [(make(2, 3, low=2.5, high=5), 1), (make(2, low=2.5, high=5), {"p": 3}), (make(low=2.5, high=5), 2)],
+        lambda make: [
+            (make(2, 3, low=2.5, high=5), 1),
+            (make(2, low=2.5, high=5), {"p": 3}),
+            (make(low=2.5, high=5), 2),
+        ],
         lambda x, p=1: elementwise(_log_multigamma)(x, p),
-        aliases=("special.multigammaln",), operators=("mvlgamma", "special_multigammaln"), dtypes=FLOATS,
+        aliases=("special.multigammaln",),
+        operators=("mvlgamma", "special_multigammaln"),
+        dtypes=FLOATS,
         errors=lambda make: [(RuntimeError, "p", make(2, low=3, high=4), 0)],
     ),
     record(
         "polygamma",
         lambda make: [(1, make(2, 3, low=0.5, high=3)), (0, make(2, low=0.5, high=3)), (2, make(low=0.5, high=3))],
-        dtypes=FLOATS, operators=("polygamma", "polygamma_", "special_polygamma"), aliases=("special.polygamma",),
+        dtypes=FLOATS,
+        operators=("polygamma", "polygamma_", "special_polygamma"),
+        aliases=("special.polygamma",),
         no_inplace="its first argument is the order",
         errors=lambda make: [(RuntimeError, "negative", -1, make(2, low=1, high=2))],
     ),
     record(
-        "igamma", _shape_and_bound, dtypes=FLOATS, errors=lambda make: [(RuntimeError, "size|shape", make(2, 3), make(4))], aliases=("special.gammainc",),
+        "igamma",
+        _shape_and_bound,
+        dtypes=FLOATS,
+        errors=lambda make: [(RuntimeError, "size|shape", make(2, 3), make(4))],
+        aliases=("special.gammainc",),
         operators=("igamma", "special_gammainc"),
     ),
     record(
-        "igammac", _shape_and_bound, dtypes=FLOATS, errors=lambda make: [(RuntimeError, "size|shape", make(2, 3), make(4))], aliases=("special.gammaincc",),
+        "igammac",
+        _shape_and_bound,
+        dtypes=FLOATS,
+        errors=lambda make: [(RuntimeError, "size|shape", make(2, 3), make(4))],
+        aliases=("special.gammaincc",),
         operators=("igammac", "special_gammaincc"),
     ),
     record(
@@ -156,7 +185,8 @@ GAMMA = [
             (make(2, 1, low=1.5, high=4, grad=False), make(3, low=1, high=3, layout="gaps")),
             (2.5, make(2, 3, low=1, high=3)),
         ],
-        dtypes=FLOATS, errors=lambda make: [(RuntimeError, "size|shape", make(2, 3), make(4))],
+        dtypes=FLOATS,
+        errors=lambda make: [(RuntimeError, "size|shape", make(2, 3), make(4))],
     ),
 ]
 
@@ -168,14 +198,21 @@ BESSEL = [
     *(
         unary(f"special.{name}", reference, low=0.3, high=4, dtypes=FLOATS, autograd=False)
         for name, reference in (
-            ("bessel_j0", None), ("bessel_j1", None), ("bessel_y0", None), ("bessel_y1", None),
-            ("modified_bessel_i0", np.i0), ("modified_bessel_i1", None),
-            ("modified_bessel_k0", None), ("modified_bessel_k1", None),
-            ("scaled_modified_bessel_k0", None), ("scaled_modified_bessel_k1", None),
-            ("spherical_bessel_j0", lambda x: np.sin(x) / x), ("airy_ai", None),
+            ("bessel_j0", None),
+            ("bessel_j1", None),
+            ("bessel_y0", None),
+            ("bessel_y1", None),
+            ("modified_bessel_i0", np.i0),
+            ("modified_bessel_i1", None),
+            ("modified_bessel_k0", None),
+            ("modified_bessel_k1", None),
+            ("scaled_modified_bessel_k0", None),
+            ("scaled_modified_bessel_k1", None),
+            ("spherical_bessel_j0", lambda x: np.sin(x) / x),
+            ("airy_ai", None),
         )
     ),
-]  # fmt: skip
+]
 
 OTHERS = [
     record(
@@ -186,12 +223,15 @@ OTHERS = [
             (2.0, make(2, 3, low=-0.7, high=2)),
             (make(2, 3), 2.0),
         ],
-        lambda x, y: x * np.log1p(y), dtypes=REAL_FLOATS,
+        lambda x, y: x * np.log1p(y),
+        dtypes=REAL_FLOATS,
         errors=lambda make: [(RuntimeError, "size|shape", make(2, 3), make(4))],
     ),
     record(
-        "special.xlogy", lambda make: [(make(2, 3), make(2, 3, low=0.3, high=3)), (2.0, make(2, low=0.3, high=3))],
-        lambda x, y: x * np.log(y), dtypes=REAL_FLOATS,
+        "special.xlogy",
+        lambda make: [(make(2, 3), make(2, 3, low=0.3, high=3)), (2.0, make(2, low=0.3, high=3))],
+        lambda x, y: x * np.log(y),
+        dtypes=REAL_FLOATS,
         errors=lambda make: [(RuntimeError, "size|shape", make(2, 3), make(4))],
     ),
     unary("special.exp2", np.exp2, **REAL),
@@ -202,13 +242,17 @@ OTHERS = [
     unary("special.sinc", np.sinc, avoid=(0.0,)),
     unary("special.round", np.round, dtypes=FLOATS),
     record(
-        "special.softmax", lambda make: [(make(2, 3), 1), (make(3, 2, layout="columns"), 0), (make(), 0)],
-        lambda x, dim: np.exp(x) / np.exp(x).sum(dim if x.ndim else None, keepdims=True), dtypes=FLOATS,
+        "special.softmax",
+        lambda make: [(make(2, 3), 1), (make(3, 2, layout="columns"), 0), (make(), 0)],
+        lambda x, dim: np.exp(x) / np.exp(x).sum(dim if x.ndim else None, keepdims=True),
+        dtypes=FLOATS,
         errors=lambda make: [(IndexError, "out of range", make(2, 3), 2)],
     ),
     record(
-        "special.log_softmax", lambda make: [(make(2, 3), 1), (make(3, 2, layout="columns"), 0), (make(), 0)],
-        lambda x, dim: x - np.log(np.exp(x).sum(dim if x.ndim else None, keepdims=True)), dtypes=FLOATS,
+        "special.log_softmax",
+        lambda make: [(make(2, 3), 1), (make(3, 2, layout="columns"), 0), (make(), 0)],
+        lambda x, dim: x - np.log(np.exp(x).sum(dim if x.ndim else None, keepdims=True)),
+        dtypes=FLOATS,
         errors=lambda make: [(IndexError, "out of range", make(2, 3), 2)],
     ),
 ]

@@ -7,7 +7,7 @@ import numpy as np
 from minitorch.testing.op_db.record import ANY, FLOATS, FLOATS_AND_COMPLEX
 from minitorch.testing.op_db.samples import record
 
-SINGLE_OR_DOUBLE = dict(dtypes=FLOATS)
+SINGLE_OR_DOUBLE: dict = dict(dtypes=FLOATS)
 
 
 def _pad(x, pad, mode="constant", value=None):
@@ -74,12 +74,17 @@ def _upsampled(mode):
 
 def _interpolated(make):
     return [
-        (make(1, 2, 4), 6), (make(1, 2, 3, 2), (4, 3)), (make(1, 1, 2, 3), None, 2.0), (make(1, 1, 2, 2, 2), 3),
+        (make(1, 2, 4), 6),
+        (make(1, 2, 3, 2), (4, 3)),
+        (make(1, 1, 2, 3), None, 2.0),
+        (make(1, 1, 2, 2, 2), 3),
         (make(1, 1, 3, 4, layout="columns"), 2),
-        (make(1, 2, 4), 6, None, "linear"), (make(1, 1, 3, 2), (4, 3), None, "bilinear", True),
-        (make(1, 1, 3, 2, layout="columns"), 4, None, "bilinear", False), (make(1, 1, 2, 2, 2), 3, None, "trilinear", False),
+        (make(1, 2, 4), 6, None, "linear"),
+        (make(1, 1, 3, 2), (4, 3), None, "bilinear", True),
+        (make(1, 1, 3, 2, layout="columns"), 4, None, "bilinear", False),
+        (make(1, 1, 2, 2, 2), 3, None, "trilinear", False),
         (make(1, 1, 3, 2), (2, 4), None, "nearest-exact"),
-    ]  # fmt: skip
+    ]
 
 
 def _grid(make, *shape):
@@ -123,67 +128,150 @@ def _affine_grid(theta, size, align_corners=False):
 
 
 def _grid_sampler(x, grid, mode, padding, align):
-    return _grid_sample(x, grid, ("bilinear", "nearest", "bicubic")[mode], ("zeros", "border", "reflection")[padding], align)
+    return _grid_sample(
+        x, grid, ("bilinear", "nearest", "bicubic")[mode], ("zeros", "border", "reflection")[padding], align
+    )
 
 
 PADDING = [
     record(
         "nn.functional.pad",
         lambda make: [
-            (make(2, 3), (1, 2)), (make(2, 3, layout="columns"), (1, 0, 2, 1), "constant", 1.5), (make(2, 4), (-1, 1)),
-            (make(1, 2, 4), (1, 2), "reflect"), (make(1, 3, 4), (1, 1, 2, 1), "reflect"), (make(1, 2, 3), (2, 1), "replicate"),
-            (make(1, 1, 2, 3), (1, 1, 1, 2), "replicate"), (make(1, 2, 3), (2, 1), "circular"), (make(1, 1, 3, 2), (1, 1, 1, 0), "circular"),
-            (make(1, 1, 2, 3, 2), (1, 0, 1, 1, 1, 1), "reflect"), (make(1, 1, 2, 2, 2), (1, 0, 1, 1, 0, 1), "replicate"),
+            (make(2, 3), (1, 2)),
+            (make(2, 3, layout="columns"), (1, 0, 2, 1), "constant", 1.5),
+            (make(2, 4), (-1, 1)),
+            (make(1, 2, 4), (1, 2), "reflect"),
+            (make(1, 3, 4), (1, 1, 2, 1), "reflect"),
+            (make(1, 2, 3), (2, 1), "replicate"),
+            (make(1, 1, 2, 3), (1, 1, 1, 2), "replicate"),
+            (make(1, 2, 3), (2, 1), "circular"),
+            (make(1, 1, 3, 2), (1, 1, 1, 0), "circular"),
+            (make(1, 1, 2, 3, 2), (1, 0, 1, 1, 1, 1), "reflect"),
+            (make(1, 1, 2, 2, 2), (1, 0, 1, 1, 0, 1), "replicate"),
         ],
-        _pad, dtypes=FLOATS_AND_COMPLEX[:2] + FLOATS_AND_COMPLEX[4:],
+        _pad,
+        dtypes=FLOATS_AND_COMPLEX[:2] + FLOATS_AND_COMPLEX[4:],
         operators=(
-            "pad", "constant_pad_nd", "_pad_circular", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "replication_pad1d",
-            "replication_pad2d", "replication_pad3d",
+            "pad",
+            "constant_pad_nd",
+            "_pad_circular",
+            "reflection_pad1d",
+            "reflection_pad2d",
+            "reflection_pad3d",
+            "replication_pad1d",
+            "replication_pad2d",
+            "replication_pad3d",
         ),
         errors=lambda make: [
-            (RuntimeError, "", make(2, 3), (1,)), (RuntimeError, "", make(1, 2, 3), (3, 0), "reflect"),
+            (RuntimeError, "", make(2, 3), (1,)),
+            (RuntimeError, "", make(1, 2, 3), (3, 0), "reflect"),
             ((NotImplementedError, RuntimeError, ValueError), "", make(2, 3), (1, 1), "mirror"),
         ],
     ),
-    record("constant_pad_nd", lambda make: [(make(2, 3), [1, 2]), (make(2, 3), [1, 0, 2, 1], 1)],
-           lambda x, pad, value=0: _pad(x, pad, "constant", value), dtypes=ANY, errors=lambda make: [(RuntimeError, "", make(2, 3), [1])]),
-]  # fmt: skip
+    record(
+        "constant_pad_nd",
+        lambda make: [(make(2, 3), [1, 2]), (make(2, 3), [1, 0, 2, 1], 1)],
+        lambda x, pad, value=0: _pad(x, pad, "constant", value),
+        dtypes=ANY,
+        errors=lambda make: [(RuntimeError, "", make(2, 3), [1])],
+    ),
+]
 
 RESIZING = [
     record(
-        "nn.functional.interpolate", _interpolated, _interpolate,
+        "nn.functional.interpolate",
+        _interpolated,
+        _interpolate,
         operators=(
-            "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "_upsample_nearest_exact1d", "_upsample_nearest_exact2d",
-            "_upsample_nearest_exact3d", "upsample_linear1d", "upsample_bilinear2d", "upsample_trilinear3d",
+            "upsample_nearest1d",
+            "upsample_nearest2d",
+            "upsample_nearest3d",
+            "_upsample_nearest_exact1d",
+            "_upsample_nearest_exact2d",
+            "_upsample_nearest_exact3d",
+            "upsample_linear1d",
+            "upsample_bilinear2d",
+            "upsample_trilinear3d",
         ),
-        errors=lambda make: [(ValueError, "", make(1, 2, 3)), (NotImplementedError, "", make(1, 2, 3), 4, None, "bilinear")],
+        errors=lambda make: [
+            (ValueError, "", make(1, 2, 3)),
+            (NotImplementedError, "", make(1, 2, 3), 4, None, "bilinear"),
+        ],
         **SINGLE_OR_DOUBLE,
     ),
-    record("nn.functional.grid_sample",
-           lambda make: [(make(1, 2, 3, 4), _grid(make, 1, 2, 3, 2), {"align_corners": False}),
-                         (make(2, 1, 3, 3), _grid(make, 2, 2, 2, 2), "bilinear", "border", True),
-                         (make(1, 1, 3, 4), _grid(make, 1, 2, 2, 2), "nearest", "zeros", False)],
-           _grid_sample, operators=("grid_sampler", "grid_sampler_2d"), errors=lambda make: [
-               (RuntimeError, "", make(1, 2, 3, 4), make(1, 2, 3, 3), {"align_corners": False}),
-               (ValueError, "mode", make(1, 1, 2, 2), make(1, 1, 1, 2), {"mode": "no"})], **SINGLE_OR_DOUBLE),
-    record("grid_sampler_2d", lambda make: [(make(1, 2, 3, 4), _grid(make, 1, 2, 3, 2), 0, 0, False), (make(1, 1, 3, 3), _grid(make, 1, 2, 2, 2), 0, 1, True)],
-           _grid_sampler, no_out="in PyTorch it has none either", **SINGLE_OR_DOUBLE),
-    record("grid_sampler_3d", lambda make: [(make(1, 1, 2, 3, 2), _grid(make, 1, 2, 2, 2, 3), 0, 0, False),
-                                            (make(1, 1, 2, 3, 2), _grid(make, 1, 2, 2, 2, 3), 0, 1, True)],
-           no_out="in PyTorch it has none either", **SINGLE_OR_DOUBLE),
-    record("nn.functional.affine_grid", lambda make: [(make(2, 2, 3), [2, 1, 3, 2], {"align_corners": False}), (make(1, 2, 3), [1, 1, 2, 2], {"align_corners": True})],
-           _affine_grid, operators=("affine_grid_generator",), errors=lambda make: [(ValueError, "", make(1, 3, 3), [1, 1, 2, 2], {"align_corners": False})],
-           **SINGLE_OR_DOUBLE),
-]  # fmt: skip
+    record(
+        "nn.functional.grid_sample",
+        lambda make: [
+            (make(1, 2, 3, 4), _grid(make, 1, 2, 3, 2), {"align_corners": False}),
+            (make(2, 1, 3, 3), _grid(make, 2, 2, 2, 2), "bilinear", "border", True),
+            (make(1, 1, 3, 4), _grid(make, 1, 2, 2, 2), "nearest", "zeros", False),
+        ],
+        _grid_sample,
+        operators=("grid_sampler", "grid_sampler_2d"),
+        errors=lambda make: [
+            (RuntimeError, "", make(1, 2, 3, 4), make(1, 2, 3, 3), {"align_corners": False}),
+            (ValueError, "mode", make(1, 1, 2, 2), make(1, 1, 1, 2), {"mode": "no"}),
+        ],
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "grid_sampler_2d",
+        lambda make: [
+            (make(1, 2, 3, 4), _grid(make, 1, 2, 3, 2), 0, 0, False),
+            (make(1, 1, 3, 3), _grid(make, 1, 2, 2, 2), 0, 1, True),
+        ],
+        _grid_sampler,
+        no_out="in PyTorch it has none either",
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "grid_sampler_3d",
+        lambda make: [
+            (make(1, 1, 2, 3, 2), _grid(make, 1, 2, 2, 2, 3), 0, 0, False),
+            (make(1, 1, 2, 3, 2), _grid(make, 1, 2, 2, 2, 3), 0, 1, True),
+        ],
+        no_out="in PyTorch it has none either",
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "nn.functional.affine_grid",
+        lambda make: [
+            (make(2, 2, 3), [2, 1, 3, 2], {"align_corners": False}),
+            (make(1, 2, 3), [1, 1, 2, 2], {"align_corners": True}),
+        ],
+        _affine_grid,
+        operators=("affine_grid_generator",),
+        errors=lambda make: [(ValueError, "", make(1, 3, 3), [1, 1, 2, 2], {"align_corners": False})],
+        **SINGLE_OR_DOUBLE,
+    ),
+]
 
 SHUFFLES = [
-    record("nn.functional.pixel_shuffle", lambda make: [(make(1, 4, 2, 3), 2), (make(2, 4, 1, 2, layout="columns"), 2), (make(9, 1, 2), 3)], _pixel_shuffle,
-           operators=("pixel_shuffle",), errors=lambda make: [(RuntimeError, "", make(1, 3, 2, 2), 2)], dtypes=ANY),
-    record("nn.functional.pixel_unshuffle", lambda make: [(make(1, 1, 4, 2), 2), (make(2, 1, 2, 4, layout="columns"), 2), (make(1, 3, 3), 3)], _pixel_unshuffle,
-           operators=("pixel_unshuffle",), errors=lambda make: [(RuntimeError, "", make(1, 1, 3, 2), 2)], dtypes=ANY),
-    record("nn.functional.channel_shuffle", lambda make: [(make(1, 4, 2, 2), 2), (make(2, 6, 1, 2, layout="columns"), 3)], _channel_shuffle,
-           operators=("channel_shuffle",), errors=lambda make: [(RuntimeError, "", make(1, 3, 2, 2), 2)], dtypes=ANY),
-]  # fmt: skip
+    record(
+        "nn.functional.pixel_shuffle",
+        lambda make: [(make(1, 4, 2, 3), 2), (make(2, 4, 1, 2, layout="columns"), 2), (make(9, 1, 2), 3)],
+        _pixel_shuffle,
+        operators=("pixel_shuffle",),
+        errors=lambda make: [(RuntimeError, "", make(1, 3, 2, 2), 2)],
+        dtypes=ANY,
+    ),
+    record(
+        "nn.functional.pixel_unshuffle",
+        lambda make: [(make(1, 1, 4, 2), 2), (make(2, 1, 2, 4, layout="columns"), 2), (make(1, 3, 3), 3)],
+        _pixel_unshuffle,
+        operators=("pixel_unshuffle",),
+        errors=lambda make: [(RuntimeError, "", make(1, 1, 3, 2), 2)],
+        dtypes=ANY,
+    ),
+    record(
+        "nn.functional.channel_shuffle",
+        lambda make: [(make(1, 4, 2, 2), 2), (make(2, 6, 1, 2, layout="columns"), 3)],
+        _channel_shuffle,
+        operators=("channel_shuffle",),
+        errors=lambda make: [(RuntimeError, "", make(1, 3, 2, 2), 2)],
+        dtypes=ANY,
+    ),
+]
 
 
 def _bicubic(make):
@@ -195,9 +283,27 @@ def _smaller(make):
 
 
 MORE = [
-    record("ops.aten.upsample_bicubic2d", _bicubic, operators=("upsample_bicubic2d",), no_out="its out= form is not the public function's", **SINGLE_OR_DOUBLE),
-    record("ops.aten._upsample_bilinear2d_aa", _smaller, operators=("_upsample_bilinear2d_aa",), no_out="its out= form is not the public function's", **SINGLE_OR_DOUBLE),
-    record("ops.aten._upsample_bicubic2d_aa", _smaller, operators=("_upsample_bicubic2d_aa",), no_out="its out= form is not the public function's", **SINGLE_OR_DOUBLE),
-]  # fmt: skip
+    record(
+        "ops.aten.upsample_bicubic2d",
+        _bicubic,
+        operators=("upsample_bicubic2d",),
+        no_out="its out= form is not the public function's",
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "ops.aten._upsample_bilinear2d_aa",
+        _smaller,
+        operators=("_upsample_bilinear2d_aa",),
+        no_out="its out= form is not the public function's",
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "ops.aten._upsample_bicubic2d_aa",
+        _smaller,
+        operators=("_upsample_bicubic2d_aa",),
+        no_out="its out= form is not the public function's",
+        **SINGLE_OR_DOUBLE,
+    ),
+]
 
 RECORDS = [*PADDING, *RESIZING, *SHUFFLES, *MORE]
