@@ -1,6 +1,7 @@
-# make demo    trains the digits CNN and draws its curves into demo/
-# make test    runs the tests
-# make bench   compares speed with NumPy and torch (installs torch)
+# make demo       trains the digits CNN and draws its curves into demo/
+# make test       runs the tests, and a slice of those that run over all operators
+# make test-full  runs all of them
+# make bench      compares speed with NumPy and torch (installs torch)
 # Each makes its own environment in .venv and installs what it needs.
 
 PYTHON ?= python3
@@ -9,13 +10,16 @@ BIN := $(VENV)/bin
 SOURCES := $(shell sed -n 's/^    "\(minitorch\.[a-z_.]*\)",$$/\1/p' minitorch/compiled.py | tr . / | sed 's/$$/.py/')
 PXD := $(wildcard $(SOURCES:.py=.pxd))
 
-.PHONY: demo test bench clean
+.PHONY: demo test test-full bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python examples/digits.py --out demo
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest
+
+test-full: $(VENV)/.test
+	MINITORCH_OP_DB=all $(BIN)/python -m pytest
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/report.py --out benchmarks/results

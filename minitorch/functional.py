@@ -17,8 +17,9 @@ from minitorch.ops.return_types import make_return_type
 from minitorch.tensor.base import TensorBase
 
 __all__ = [
-    "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod", "chain_matmul", "einsum",
-    "histogramdd", "istft", "lu", "meshgrid", "nonzero", "norm", "pca_lowrank", "stft", "svd_lowrank",
+    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
+    "cartesian_prod", "chain_matmul", "einsum", "histogramdd",
+    "istft", "lu", "meshgrid", "nonzero", "norm", "pca_lowrank", "stft", "svd_lowrank",
     "tensordot", "unique", "unique_consecutive", "unravel_index",
 ]  # fmt: skip
 
@@ -284,6 +285,31 @@ def block_diag(*tensors: Any) -> Any:
     return F.block_diag(list(tensors))
 
 
+def _each(operator, tensors: tuple) -> Any:
+    """Return an operator's result for one tensor, or the results for several, or for a sequence."""
+    if len(tensors) == 1 and isinstance(tensors[0], TensorBase):
+        return operator(tensors[0])
+    return tuple([operator(t) for t in _tensors(tensors)])
+
+
+@overridable
+def atleast_1d(*tensors: Any) -> Any:
+    """Return the tensors with at least 1 dimension: a number becomes a vector."""
+    return _each(F.atleast_1d, tensors)
+
+
+@overridable
+def atleast_2d(*tensors: Any) -> Any:
+    """Return the tensors with at least 2 dimensions: a vector becomes a row."""
+    return _each(F.atleast_2d, tensors)
+
+
+@overridable
+def atleast_3d(*tensors: Any) -> Any:
+    """Return the tensors with at least 3 dimensions: a matrix becomes a stack of columns of size 1."""
+    return _each(F.atleast_3d, tensors)
+
+
 @overridable
 def broadcast_tensors(*tensors: Any) -> tuple:
     """Return the tensors, expanded to their common shape."""
@@ -390,13 +416,6 @@ def unravel_index(indices: Any, shape: Any) -> tuple:
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
     count = math.prod(sizes)
-    if indices.numel():
-        low, high = int(F.min(indices)), int(F.max(indices))
-        if low < -count or high >= count:
-            raise ValueError(
-                f"unravel_index: positions must be in [{-count}, {count - 1}] for shape "
-                f"{tuple(sizes)}, got {low if low < -count else high}"
-            )
     coordinates = []
     rest = F.remainder(indices, count) if count else indices
     for n in reversed(sizes):

@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 import minitorch
+from minitorch.autograd.dual import level_count
 from minitorch.dispatch.local_state import current
 
 
@@ -23,6 +24,8 @@ def state_of_thread() -> dict:
         "saved tensor hooks": state.saved_tensor_hooks,
         "function modes": state.function_modes or None,
         "dispatch modes": state.dispatch_modes or None,
+        "forward grad mode": state.forward_grad_enabled,
+        "forward levels": level_count(),
         "default dtype": minitorch.get_default_dtype(),
     }
 

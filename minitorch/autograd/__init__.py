@@ -20,8 +20,8 @@ from minitorch.autograd.grad_mode import (
 from minitorch.autograd.variable import Variable
 
 __all__ = [
-    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad", "grad_mode",
-    "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_multithreading_enabled", "no_grad",
+    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "function", "functional", "grad",
+    "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_multithreading_enabled", "no_grad",
     "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled", "variable",
 ]
 
@@ -32,8 +32,8 @@ def __getattr__(name):
         from minitorch.testing import gradcheck as checks
 
         return getattr(checks, name)
-    if name == "functional":
+    if name in ("forward_ad", "functional"):
         from importlib import import_module
 
-        return import_module("minitorch.autograd.functional")
+        return import_module(f"minitorch.autograd.{name}")
     raise AttributeError(f"module 'minitorch.autograd' has no attribute {name!r}")

@@ -22,6 +22,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from minitorch.autograd.dual import below, change_tangent, set_tangent, tangent_of, visible_count
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.kernel import pack, rebase_history
 from minitorch.autograd.node import (
@@ -103,13 +104,15 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple:
-        """The tensors given to `save_for_backward`.
+        """The tensors given to `save_for_backward`; inside `jvp` those given to `save_for_forward`.
 
         Raises
         ------
         RuntimeError
             If one was changed in place since, or they were freed by a backward pass.
         """
+        if self.saved_for_forward is not None:
+            return tuple(self.saved_for_forward)
         if self._saved is None:
             raise RuntimeError(FREED_TEXT)
         return tuple([_unpack(saved, self) for saved in self._saved])
@@ -332,9 +335,40 @@ class Function(metaclass=FunctionMeta):
         results = _with_history(node, args, outputs, records, separate)
         if records:
             node._saved = [_save(node, i, tensor) for i, tensor in enumerate(node.to_save or ())]
+        for level in range(visible_count()):
+            _set_tangents(cls, node, args, results, level)
         # Else the node would hold the tensors that hold it.
         node.to_save = node.dirty_tensors = node.non_differentiable = node.saved_for_forward = None
         return tuple(results) if isinstance(output, tuple) else results[0]
+
+
+def _set_tangents(cls: Any, node: BackwardCFunction, args: tuple, results: list, level: int) -> None:
+    """Give the outputs the tangents that `jvp` says, if an input has one (Note [Levels])."""
+    given = [tangent_of(a, level) if isinstance(a, TensorBase) else None for a in args]
+    if all(tangent is None for tangent in given):
+        return
+    with below(level):
+        if node.materialize_grads:
+            for i, value in enumerate(args):
+                if given[i] is None and isinstance(value, TensorBase) and value.dtype.category >= 2:
+                    given[i] = F.zeros_like(value)
+        tangents = cls.jvp(node, *given)
+    tangents = tangents if isinstance(tangents, tuple) else (tangents,)
+    if len(tangents) != len(results):
+        raise RuntimeError(
+            f"{cls.__name__}.jvp returned {len(tangents)} tangents for {len(results)} outputs. Return one for each output, "
+            "None where it has none."
+        )
+    dirty = {id(t) for t in node.dirty_tensors or ()}
+    for result, tangent in zip(results, tangents, strict=True):
+        if tangent is None or not isinstance(result, TensorBase):
+            continue
+        if tangent.shape != result.shape:
+            raise RuntimeError(
+                f"{cls.__name__}.jvp returned a tangent of shape {list(tangent.shape)} for an output of shape "
+                f"{list(result.shape)}; the shapes must be equal"
+            )
+        (change_tangent if id(result) in dirty else set_tangent)(result, level, tangent)
 
 
 def _bound(forward: Callable, separate: bool, args: tuple, kwargs: dict) -> tuple:

@@ -1,7 +1,8 @@
 """Derivatives of functions of tensors: Jacobians, Hessians, and their products with vectors.
 
-Everything is computed in reverse mode.  A Jacobian times a vector is the gradient of a
-gradient: ``u -> u J`` is linear, so its derivative along ``v`` is ``J v``.
+Everything but `jacobian` with ``strategy="forward-mode"`` is computed in reverse mode.  A
+Jacobian times a vector is the gradient of a gradient: ``u -> u J`` is linear, so its derivative
+along ``v`` is ``J v``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from minitorch.autograd import forward_ad
 from minitorch.autograd.backward import grad as gradients_of
 from minitorch.autograd.grad_mode import enable_grad
 from minitorch.tensor.base import TensorBase
@@ -224,9 +226,9 @@ def jacobian(
     func, inputs, create_graph, strict
         As for `vjp`.
     vectorize : bool
-        Accepted; the rows are computed one after another all the same.
+        Accepted; rows and columns are computed one after another all the same.
     strategy : ``"reverse-mode"`` or ``"forward-mode"``
-        Accepted; the numbers are the same, and computed in reverse mode.
+        Row by row, or column by column: what takes fewer passes depends on the sizes.
 
     Returns
     -------
@@ -247,7 +249,10 @@ def jacobian(
         raise RuntimeError("jacobian: `strict=True` and `vectorize=True` are not supported together.")
     with enable_grad():
         call = _Call("jacobian", func, inputs, create_graph, strict)
-        rows = tuple([_rows(call, output) for output in call.outputs])
+        if strategy == "forward-mode":
+            rows = _columns(call, func)
+        else:
+            rows = tuple([_rows(call, output) for output in call.outputs])
     tables = tuple([call.result(row, call.one_input) for row in rows])
     return tables[0] if call.one_output else tables
 
@@ -267,6 +272,26 @@ def _rows(call: _Call, output: Any) -> tuple:
             for column, x in zip(columns, call.inputs, strict=True)
         ]
     )
+
+
+def _columns(call: _Call, func: Callable) -> tuple:
+    """Return the Jacobians of all outputs, each one tensor an input, computed in forward mode."""
+    tables: list[list] = [[] for _ in call.outputs]
+    for place, x in enumerate(call.inputs):
+        columns: list[list] = [[] for _ in call.outputs]
+        units = F.eye(x.numel(), dtype=x.dtype, device=x.device)
+        for unit in units.unbind(0):
+            with forward_ad.dual_level():
+                inputs = list(call.inputs)
+                inputs[place] = forward_ad.make_dual(x, F.reshape(unit, list(x.shape)))
+                outputs = func(*inputs)
+                for column, output in zip(columns, (outputs,) if call.one_output else outputs, strict=True):
+                    tangent = forward_ad.unpack_dual(output).tangent
+                    column.append((F.zeros_like(output) if tangent is None else tangent).detach())
+        for table, column, output in zip(tables, columns, call.outputs, strict=True):
+            shape = [*output.shape, *x.shape]
+            table.append(F.reshape(F.stack(column, -1), shape) if column else output.new_zeros(shape))
+    return tuple([tuple(table) for table in tables])
 
 
 def hessian(

@@ -10,6 +10,8 @@ cdef unsigned long long _AFTER_AD_INPLACE_OR_VIEW
 cdef unsigned long long _AD_INPLACE_OR_VIEW
 cdef unsigned long long _BOTH
 
+cdef int _FORWARD_LEVELS
+
 cdef class Plan:
     cdef public tuple saves
     cdef public tuple steps
@@ -54,6 +56,7 @@ cdef class AutogradKernel(Kernel):
     cdef object save_inputs(self, GradNode node, tuple args, dict kwargs, LocalState state)
     cdef object save_item(self, TensorBase tensor, LocalState state)
     cdef object save_outputs(self, GradNode node, object result, LocalState state)
+    cpdef object run_primal(self, Operator op, Entry entry, tuple args, dict kwargs)
 
 cdef class InplaceAutogradKernel(AutogradKernel):
     pass
@@ -61,9 +64,10 @@ cdef class InplaceAutogradKernel(AutogradKernel):
 cdef class InplaceViewAutogradKernel(Kernel):
     cdef public Operator functional
     @cython.locals(added=cython.ulonglong)
-    cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
+    cpdef object run_primal(self, Operator op, Entry entry, tuple args, dict kwargs)
 
 cdef class DetachInplaceKernel(Kernel):
+    cpdef object run_primal(self, Operator op, Entry entry, tuple args, dict kwargs)
     cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
 
 cdef class OutAutogradKernel(AutogradKernel):

@@ -39,6 +39,23 @@ _AFTER_AD_INPLACE_OR_VIEW = AFTER_AD_INPLACE_OR_VIEW
 _AD_INPLACE_OR_VIEW = AD_INPLACE_OR_VIEW
 _BOTH = AUTOGRAD_KEYS | AD_INPLACE_OR_VIEW
 
+# How many levels of forward mode are active, and what runs then (`forward_kernel.run_dual`).
+_FORWARD_LEVELS = 0
+_run_dual = None
+
+
+def set_forward_levels(count):
+    """Say how many levels of forward mode are active; while there are none it costs nothing."""
+    global _FORWARD_LEVELS
+    _FORWARD_LEVELS = count
+
+
+def set_forward_run(run):
+    """Set what takes the place of `run` while a level of forward mode is active."""
+    global _run_dual
+    _run_dual = run
+
+
 # What a formula's parameter is: how `GradNode.apply` finds it.
 _GRAD, _GRADS, _SAVED, _NEEDS = 0, 1, 2, 3
 # Where a saved value comes from.
@@ -385,6 +402,12 @@ class AutogradKernel(Kernel):
             state.excluded &= ~added
 
     def run(self, op, entry, args, kwargs):
+        if _FORWARD_LEVELS != 0:
+            return _run_dual(self, op, entry, args, kwargs)
+        return self.run_primal(op, entry, args, kwargs)
+
+    def run_primal(self, op, entry, args, kwargs):
+        """Run the operator, recorded where an input requires a gradient."""
         if self.info is None:
             self.info_of(op)
         state: LocalState = current()
@@ -570,7 +593,7 @@ class InplaceAutogradKernel(AutogradKernel):
         below = op.entry_below(entry, _AFTER_AUTOGRAD)
         return below if type(below.kernel) is InplaceBookkeeping else None
 
-    def run(self, op, entry, args, kwargs):
+    def run_primal(self, op, entry, args, kwargs):
         if self.info is None:
             self.info_of(op)
         state: LocalState = current()
@@ -618,6 +641,11 @@ class InplaceViewAutogradKernel(Kernel):
         self.functional = functional
 
     def run(self, op, entry, args, kwargs):
+        if _FORWARD_LEVELS != 0:
+            return _run_dual(self, op, entry, args, kwargs)
+        return self.run_primal(op, entry, args, kwargs)
+
+    def run_primal(self, op, entry, args, kwargs):
         state: LocalState = current()
         target: TensorBase = args[0]
         if not state.grad_enabled or not requires_grad(target):
@@ -653,6 +681,11 @@ class DetachInplaceKernel(Kernel):
     __slots__ = ()
 
     def run(self, op, entry, args, kwargs):
+        if _FORWARD_LEVELS != 0:
+            return _run_dual(self, op, entry, args, kwargs)
+        return self.run_primal(op, entry, args, kwargs)
+
+    def run_primal(self, op, entry, args, kwargs):
         target: TensorBase = args[0]
         if target.view_info is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
@@ -667,7 +700,7 @@ class OutAutogradKernel(AutogradKernel):
 
     __slots__ = ()
 
-    def run(self, op, entry, args, kwargs):
+    def run_primal(self, op, entry, args, kwargs):
         state: LocalState = current()
         below: Entry = entry.below
         if below is None:

@@ -220,8 +220,11 @@ class SavedPacked:
 def set_output(tensor, node, output_nr):
     """Make an unpacked tensor output number `output_nr` of `node`.
 
-    The output of a node inside a `CopySlices` is a view of what that node computes.
+    The output of a node inside a `CopySlices` is a view of what that node computes.  Integers,
+    such as indices, have no history.
     """
+    if tensor.handle.dtype.kind in "biu":
+        return
     tensor.requires_grad_flag = True
     tensor.tracked = True
     if node.extra is not None and "copy_slices" in node.extra and current().grad_enabled:

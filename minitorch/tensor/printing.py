@@ -298,6 +298,9 @@ def tensor_text(tensor: Any, contents: str | None = None) -> str:
     history = _history(tensor)
     if history is not None:
         suffixes.append(history)
+    tangents = [t for t in (tensor.autograd_meta or {}).get("tangents", {}).values() if t is not None]
+    if tangents:
+        suffixes.append(f"tangent={tangents[-1]!r}")
     return _with_suffixes(prefix + text, suffixes, indent)
 
 

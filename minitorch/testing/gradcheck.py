@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from minitorch.autograd import forward_ad
 from minitorch.autograd.backward import grad as gradients_of
 from minitorch.autograd.function import Function
 from minitorch.ops import functions as F
@@ -38,6 +39,7 @@ _REENTRANT_TEXT = (
     "values, although analytical gradient matches numerical gradient. The tolerance for nondeterminism was {}. If the "
     "operations are nondeterministic on purpose, pass a larger nondet_tol."
 )
+_FORWARD_TEXT = "Forward mode: "
 _FAST_TEXT = (
     "\n\nThe above quantities relating the numerical and analytical jacobians are computed in fast mode. Recomputed in slow "
     "mode:\n\nNumerical:\n{}\nAnalytical:\n{}\n\nThe max per-element difference (slow mode) is: {}.\n"
@@ -132,6 +134,9 @@ class _Check:
                 steps = [x + 1j * y for x, y in zip(steps, imaginary, strict=True)]
             for row, step in zip(rows, steps, strict=True):
                 row.append(step)
+        if not rows or not indices:
+            sizes = [len(values) for values in self.values(parts)]
+            return [np.zeros((0, size)) for size in sizes]
         return [np.array(row) for row in rows]
 
     # -- analytical --------------------------------------------------------------------
@@ -205,17 +210,9 @@ class _Check:
         for i, place in enumerate(self.wanted):
             tensor = self.inputs[place]
             direction = _unit(random, tensor.numel(), tensor.dtype.is_complex)
-            old = tensor.data.clone()
-            step = F.reshape(_like(tensor, direction), list(tensor.shape)) * self.eps
-            try:
-                tensor.data.copy_(old + step)
-                above = self.values(parts)
-                tensor.data.copy_(old - step)
-                below = self.values(parts)
-            finally:
-                tensor.data.copy_(old)
+            differences = self.along(tensor, F.reshape(_like(tensor, direction), list(tensor.shape)), parts)
             for number, part in enumerate(parts):
-                expected = float(np.dot((above[number] - below[number]) / (2 * self.eps), weights[number]))
+                expected = float(np.dot(differences[number], weights[number]))
                 first, second = found[number][i], again[number][i]
                 self.check_shape(first, tensor)
                 value = 0.0 if first is None else float(np.real(np.vdot(_array(first), direction)))
@@ -226,6 +223,88 @@ class _Check:
                     raise GradcheckError(part.explain(text))
                 if first is not None and second is not None:
                     self.check_same(_array(first), _array(second))
+
+    # -- forward mode ------------------------------------------------------------------
+
+    def tangents(self, place: int, direction: Any, parts: list[_Part]) -> list:
+        """Return the tangents of all parts for one input's tangent, one flat array each."""
+        with forward_ad.dual_level():
+            inputs = list(self.inputs)
+            inputs[place] = forward_ad.make_dual(inputs[place], direction)
+            unpacked = [
+                forward_ad.unpack_dual(output) if isinstance(output, TensorBase) else None
+                for output in _as_tuple(self.func(*inputs))
+            ]
+        found = []
+        for part in parts:
+            primal, tangent = unpacked[part.index]
+            if tangent is None:
+                tangent = F.zeros_like(primal)
+            if tangent.shape != primal.shape or tangent.dtype is not primal.dtype:
+                raise GradcheckError(
+                    f"tangent of output {part.number} is incorrect: it has shape {tangent.shape} and dtype "
+                    f"{tangent.dtype}, its output {primal.shape} and {primal.dtype}"
+                )
+            values = _array(tangent)
+            found.append({"": values, "real": values.real, "imaginary": values.imag}[part.name])
+        return found
+
+    def forward(self, place: int, parts: list[_Part]) -> list:
+        """Return the Jacobians of all parts by one input in forward mode, as `numerical` does."""
+        tensor = self.inputs[place]
+        unit = F.zeros_like(tensor.detach())
+        rows: list[list] = [[] for _ in parts]
+        for index in itertools.product(*[range(n) for n in tensor.shape]):
+            unit[index] = 1
+            steps = self.tangents(place, unit.clone(), parts)
+            if tensor.is_complex():
+                unit[index] = 1j
+                imaginary = self.tangents(place, unit.clone(), parts)
+                steps = [x + 1j * y for x, y in zip(steps, imaginary, strict=True)]
+            unit[index] = 0
+            for row, step in zip(rows, steps, strict=True):
+                row.append(step)
+        if not tensor.numel():
+            return [np.zeros((0, len(values))) for values in self.values(parts)]
+        return [np.array(row) for row in rows]
+
+    def check_forward_slow(self, outputs: tuple) -> None:
+        parts = self.parts(outputs)
+        for place in self.wanted:
+            expected, found = self.numerical(place, parts), self.forward(place, parts)
+            for part, one, other in zip(parts, found, expected, strict=True):
+                if not self.close(one, other):
+                    text = self.mismatch(part, place, other, one)
+                    raise GradcheckError(part.explain(_FORWARD_TEXT + text))
+
+    def check_forward_fast(self, outputs: tuple) -> None:
+        random = np.random.default_rng(0)
+        parts = self.parts(outputs)
+        weights = [_unit(random, part.of(outputs).numel()) for part in parts]
+        for place in self.wanted:
+            tensor = self.inputs[place]
+            direction = _unit(random, tensor.numel(), tensor.dtype.is_complex)
+            step = F.reshape(_like(tensor, direction), list(tensor.shape))
+            differences = self.along(tensor, step, parts)
+            for part, weight, one, other in zip(
+                parts, weights, self.tangents(place, step, parts), differences, strict=True
+            ):
+                value, expected = float(np.dot(one, weight)), float(np.dot(other, weight))
+                if not self.close(value, expected):
+                    raise GradcheckError(part.explain(_FORWARD_TEXT + self.mismatch(part, place, expected, value)))
+
+    def along(self, tensor: Any, direction: Any, parts: list[_Part]) -> list:
+        """Return the central differences of all parts along a direction of one input."""
+        old = tensor.data.clone()
+        step = direction * self.eps
+        try:
+            tensor.data.copy_(old + step)
+            above = self.values(parts)
+            tensor.data.copy_(old - step)
+            below = self.values(parts)
+        finally:
+            tensor.data.copy_(old)
+        return [(a - b) / (2 * self.eps) for a, b in zip(above, below, strict=True)]
 
     def mismatch(self, part: _Part, place: int, expected: Any, found: Any) -> str:
         return (
@@ -330,7 +409,8 @@ def _check_inputs(inputs: tuple) -> None:
                 UserWarning,
                 stacklevel=4,
             )
-        if any(step == 0 and n > 1 for step, n in zip(tensor.stride(), tensor.shape, strict=True)):
+        steps = zip(tensor.stride(), tensor.shape, strict=True)
+        if tensor.numel() and any(step == 0 and n > 1 for step, n in steps):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping "
                 "to be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
@@ -378,10 +458,12 @@ def gradcheck(
         Check that gradients have the dtype of their inputs.
     check_batched_grad : bool
         Check ``grad(..., is_grads_batched=True)``.
-    check_forward_ad, check_batched_forward_grad : bool
-        Forward mode cannot be checked: NotImplementedError.
+    check_forward_ad : bool
+        Check tangents in forward mode too.
+    check_batched_forward_grad : bool
+        Tangents cannot be batched: NotImplementedError.
     check_backward_ad : bool
-        False leaves nothing to check.
+        Check gradients.
     fast_mode : bool
         Note [Slow and fast].
     masked : bool, optional
@@ -400,10 +482,10 @@ def gradcheck(
     >>> gradcheck(lambda t: t.sin() * t, (x,))
     True
     """
-    if check_forward_ad or check_batched_forward_grad:
-        raise NotImplementedError("gradcheck: forward mode is not available, so it cannot be checked")
-    if not check_backward_ad:
-        raise ValueError("gradcheck: nothing to check; check_backward_ad is False")
+    if check_batched_forward_grad:
+        raise NotImplementedError("gradcheck: tangents cannot be batched, so batches of them cannot be checked")
+    if not check_backward_ad and not check_forward_ad:
+        raise ValueError("gradcheck: nothing to check; check_backward_ad and check_forward_ad are False")
     inputs = _as_tuple(inputs)
     try:
         _check_inputs(inputs)
@@ -411,6 +493,13 @@ def gradcheck(
         outputs = check.outputs()
         if not check.differentiable(outputs):
             check.check_constant(outputs)
+            return True
+        if check_forward_ad:
+            if fast_mode:
+                check.check_forward_fast(outputs)
+            else:
+                check.check_forward_slow(outputs)
+        if not check_backward_ad:
             return True
         if fast_mode:
             check.check_fast(outputs)
@@ -458,7 +547,9 @@ def gradgradcheck(
     gen_non_contig_grad_outputs : bool
         Give the random ones gaps in memory.
     check_fwd_over_rev : bool
-        Forward mode cannot be checked: NotImplementedError.
+        Check the gradient's tangents in forward mode.
+    check_rev_over_rev : bool
+        Check the gradient's gradients.
     eps, atol, rtol, raise_exception, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad
         As for `gradcheck`, here of the gradient.
     fast_mode, masked
@@ -470,10 +561,8 @@ def gradgradcheck(
     >>> gradgradcheck(lambda t: t.sin() * t, (x,))
     True
     """
-    if check_fwd_over_rev:
-        raise NotImplementedError("gradgradcheck: forward mode is not available, so it cannot be checked")
-    if not check_rev_over_rev:
-        raise ValueError("gradgradcheck: nothing to check; check_rev_over_rev is False")
+    if not check_rev_over_rev and not check_fwd_over_rev:
+        raise ValueError("gradgradcheck: nothing to check; check_rev_over_rev and check_fwd_over_rev are False")
     inputs = _as_tuple(inputs)
     if grad_outputs is None:
         outputs = [output for output in _as_tuple(func(*inputs)) if _is_differentiable(output)]
@@ -492,7 +581,8 @@ def gradgradcheck(
     return gradcheck(
         gradient, (*inputs, *starts), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
         nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad, fast_mode=fast_mode, masked=masked,
+        check_batched_grad=check_batched_grad, check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode, masked=masked,
     )
 
 

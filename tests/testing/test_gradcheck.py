@@ -166,8 +166,40 @@ def test_noncontiguous_gradients_and_given_ones():
     assert gradgradcheck(lambda t: t * t, (x,), double(2.0, 3.0))
 
 
-def test_forward_mode_is_not_there():
-    for check in (lambda: gradcheck(mt.sin, (double(1.0),), check_forward_ad=True),
-                  lambda: gradgradcheck(mt.sin, (double(1.0),), check_fwd_over_rev=True)):
-        with pytest.raises(NotImplementedError, match="forward mode"):
-            check()
+@MODES
+def test_right_tangents_pass(fast):
+    def several(x):
+        return x.exp() * x, x.sum(), x.argmax()
+
+    assert gradcheck(several, (double(0.5, 1.5),), check_forward_ad=True, fast_mode=fast)
+    assert gradcheck(mt.abs, (complex_input(),), check_forward_ad=True, check_backward_ad=False, fast_mode=fast)
+    assert gradgradcheck(mt.sin, (double(1.0),), check_fwd_over_rev=True, fast_mode=fast)
+
+
+@MODES
+def test_a_wrong_tangent_is_found(fast):
+    class Wrong(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t * 3
+
+    assert gradcheck(Wrong.apply, (double(0.5, 1.5),), fast_mode=fast)
+    with pytest.raises(GradcheckError, match="Forward mode: Jacobian mismatch"):
+        gradcheck(Wrong.apply, (double(0.5, 1.5),), check_forward_ad=True, fast_mode=fast)
+
+
+def test_what_cannot_be_checked():
+    with pytest.raises(NotImplementedError, match="batched"):
+        gradcheck(mt.sin, (double(1.0),), check_forward_ad=True, check_batched_forward_grad=True)
+    with pytest.raises(ValueError, match="nothing to check"):
+        gradcheck(mt.sin, (double(1.0),), check_backward_ad=False)
+    with pytest.raises(ValueError, match="nothing to check"):
+        gradgradcheck(mt.sin, (double(1.0),), check_rev_over_rev=False)

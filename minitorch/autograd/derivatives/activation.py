@@ -270,13 +270,17 @@ derivative(
     "sigmoid_backward",
     grad_output=lambda grad, output: F.sigmoid_backward(grad, output.conj()),
     output=lambda grad, grad_output, output: grad.conj() * grad_output * (1 - 2 * output.conj()),
-    result="elementwise",
+    result=lambda grad_output_p, grad_output_t, output_p, output_t: (
+        F.sigmoid_backward(grad_output_t, output_p) + grad_output_p * ((1 - 2 * output_p) * output_t).conj()
+    ),
 )
 derivative(
     "tanh_backward",
     grad_output=lambda grad, output: F.tanh_backward(grad, output.conj()),
     output=lambda grad, grad_output, output: grad.conj() * grad_output * (-2 * output.conj()),
-    result="elementwise",
+    result=lambda grad_output_p, grad_output_t, output_p, output_t: (
+        F.tanh_backward(grad_output_t, output_p) - grad_output_p * (2 * output_p * output_t).conj()
+    ),
 )
 
 

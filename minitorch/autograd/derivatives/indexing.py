@@ -46,7 +46,11 @@ derivative(
     src=lambda grad, dim, index, src_shape: gathered(grad, dim, index, src_shape),
     result="linear",
 )
-derivative("scatter.value", self=lambda grad, dim, index: F.scatter(grad, dim, index, 0))
+derivative(
+    "scatter.value",
+    self=lambda grad, dim, index: F.scatter(grad, dim, index, 0),
+    result=lambda self_t, dim, index: F.scatter(self_t, dim, index, 0),
+)
 derivative(
     "scatter_add",
     self=lambda grad: grad,
@@ -167,7 +171,9 @@ derivative(
     result="linear",
 )
 derivative(
-    "index_fill.int_Scalar", self=lambda grad, dim, index: F.index_fill(grad, dim, index, 0)
+    "index_fill.int_Scalar",
+    self=lambda grad, dim, index: F.index_fill(grad, dim, index, 0),
+    result=lambda self_t, dim, index: F.index_fill(self_t, dim, index, 0),
 )
 
 
@@ -181,6 +187,7 @@ derivative(
     "index_fill.int_Tensor",
     self=lambda grad, dim, index: F.index_fill(grad, dim, index, 0),
     value=lambda grad, dim, index: index_fill_value_backward(grad, dim, index),
+    result=lambda self_t, dim, index, value_t: F.index_fill(self_t, dim, index, value_t),
 )
 
 
@@ -223,6 +230,7 @@ derivative(
     if accumulate
     else F.index_put(grad, indices, F.new_zeros(grad, []), False),
     values=lambda grad, indices: F.index(grad, indices),
+    result="linear",
 )
 derivative(
     "take",
@@ -235,16 +243,22 @@ derivative(
     if accumulate
     else F.put(grad, index, F.zeros_like(source), False),
     source=lambda grad, index, source_shape: F.reshape(F.take(grad, index), list(source_shape)),
+    result="linear",
 )
 
 
 # ---------------------------------------------------------------- masks
 
-derivative("masked_fill.Scalar", self=lambda grad, mask: F.masked_fill(grad, mask, 0))
+derivative(
+    "masked_fill.Scalar",
+    self=lambda grad, mask: F.masked_fill(grad, mask, 0),
+    result=lambda self_t, mask: F.masked_fill(self_t, mask, 0),
+)
 derivative(
     "masked_fill.Tensor",
     self=lambda grad, mask: F.masked_fill(grad, mask, 0),
     value=lambda grad, mask: F.sum(F.where(mask, grad, 0)),
+    result=lambda self_t, mask, value_t: F.masked_fill(self_t, mask, value_t),
 )
 
 
@@ -277,6 +291,7 @@ derivative(
     "masked_scatter",
     self=lambda grad, mask: F.masked_fill(grad, mask, 0),
     source=lambda grad, mask, source_shape: masked_scatter_backward(grad, mask, source_shape),
+    result="linear",
 )
 derivative(
     "where.self",
@@ -296,6 +311,7 @@ derivative(
             grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq
         )
     ),
+    result="linear",
 )
 
 
@@ -314,6 +330,7 @@ derivative(
     grad_output=lambda grad, indices, padding_idx, scale_grad_by_freq: embedding_double_backward(
         grad, indices, padding_idx, scale_grad_by_freq
     ),
+    result="linear",
 )
 derivative("repeat_interleave.Tensor")
 

@@ -9,7 +9,7 @@ linear algebra".
 from __future__ import annotations
 
 from minitorch.autograd.derivatives.reductions import conj
-from minitorch.autograd.derivatives.registry import derivative
+from minitorch.autograd.derivatives.registry import Multilinear, derivative
 from minitorch.ops import functions as F
 
 
@@ -67,18 +67,21 @@ derivative(
     self=lambda grad, beta: scaled(grad, beta),
     mat1=lambda grad, mat2, alpha: scaled(F.mm(grad, _mH(mat2)), alpha),
     mat2=lambda grad, mat1, alpha: scaled(F.mm(_mH(mat1), grad), alpha),
+    result=Multilinear("mat1", "mat2", additive=("self",)),
 )
 derivative(
     "addmv",
     self=lambda grad, beta: scaled(grad, beta),
     mat=lambda grad, vec, alpha: scaled(F.outer(grad, conj(vec)), alpha),
     vec=lambda grad, mat, alpha: scaled(F.mv(_mH(mat), grad), alpha),
+    result=Multilinear("mat", "vec", additive=("self",)),
 )
 derivative(
     "baddbmm",
     self=lambda grad, beta: scaled(grad, beta),
     batch1=lambda grad, batch2, alpha: scaled(F.bmm(grad, _mH(batch2)), alpha),
     batch2=lambda grad, batch1, alpha: scaled(F.bmm(_mH(batch1), grad), alpha),
+    result=Multilinear("batch1", "batch2", additive=("self",)),
 )
 
 
@@ -95,12 +98,14 @@ derivative(
     batch2=lambda grad, batch1, alpha: scaled(
         F.bmm(_mH(batch1), _for_each(grad, batch1)), alpha
     ),
+    result=Multilinear("batch1", "batch2", additive=("self",)),
 )
 derivative(
     "addr",
     self=lambda grad, beta: scaled(grad, beta),
     vec1=lambda grad, vec2, alpha: scaled(F.mv(grad, conj(vec2)), alpha),
     vec2=lambda grad, vec1, alpha: scaled(F.mv(_mT(grad), conj(vec1)), alpha),
+    result=Multilinear("vec1", "vec2", additive=("self",)),
 )
 
 
@@ -129,11 +134,16 @@ def _rows(grad):
     return count
 
 
-derivative("linear", jointly={("input", "weight", "bias"): linear_backward})
+derivative(
+    "linear",
+    jointly={("input", "weight", "bias"): linear_backward},
+    result=Multilinear("input", "weight", additive=("bias",)),
+)
 derivative(
     "linalg_cross",
     self=lambda grad, other, dim: F.linalg_cross(conj(other), grad, dim=dim),
     other=lambda grad, self, dim: F.linalg_cross(grad, conj(self), dim=dim),
+    result=Multilinear("self", "other"),
 )
 
 
@@ -439,7 +449,11 @@ def inv_backward(grad, inverse):
     return -F.matmul(turned, F.matmul(grad, turned))
 
 
-derivative("linalg_inv_ex", A=lambda grad, inverse: inv_backward(grad, inverse))
+derivative(
+    "linalg_inv_ex",
+    A=lambda grad, inverse: inv_backward(grad, inverse),
+    result=lambda A_t, inverse: -F.matmul(inverse, F.matmul(A_t, inverse)),
+)
 
 
 def solve_backward(grad, A, b_shape, x, left, needs):

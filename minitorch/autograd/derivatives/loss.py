@@ -34,6 +34,7 @@ derivative(
     grad_output=lambda grad, target, weight, reduction, ignore_index: F.nll_loss(
         grad, target, weight, reduction, ignore_index
     ),
+    result="linear",
 )
 derivative(
     "nll_loss2d_forward",
@@ -50,6 +51,7 @@ derivative(
     grad_output=lambda grad, target, weight, reduction, ignore_index: F.nll_loss2d(
         grad, target, weight, reduction, ignore_index
     ),
+    result="linear",
 )
 
 

@@ -13,6 +13,7 @@ Note [Derivatives of normalization]
 from __future__ import annotations
 
 from minitorch.autograd.derivatives.registry import derivative
+from minitorch.core.dtype import finfo
 from minitorch.ops import functions as F
 
 
@@ -113,23 +114,75 @@ def layer_norm_double_gradients(
     return result
 
 
-def normalized_tangent(input_t, z, r, dims, weight_p, weight_t, bias_t):
-    """Return the tangent of an affine normalization's result."""
-    tangent = None
-    if input_t is not None:
-        tangent = Normalized(z, r, dims).pull(input_t)
-        if weight_p is not None:
-            tangent = tangent * weight_p
-    if weight_t is not None:
-        tangent = z * weight_t if tangent is None else tangent + z * weight_t
-    if bias_t is not None:
-        tangent = bias_t.expand(z.shape) if tangent is None else tangent + bias_t
-    return tangent
+def normalized_tangents(x, t, dims, eps, weight, weight_t, bias_t, centered=True):
+    """Return the tangents of an affine normalization's result, of the mean and of 1 / std.
+
+    Mean and deviation are computed again, as functions of `x`, so that the tangents can be
+    differentiated.  Weight and tangents broadcast against `x`; they may be None.
+    """
+    mean = x.mean(dims, True) if centered else None
+    middle = x - mean if centered else x
+    r = F.rsqrt((middle * middle).mean(dims, True) + eps)
+    normal = Normalized(middle * r, r, dims, centered)
+    tangent = affine_tangent(normal.pull(t), normal.z, weight, weight_t, bias_t)
+    return tangent, t.mean(dims, True) if centered else None, -(r * r) * normal.mean(normal.z * t)
+
+
+def affine_tangent(z_t, z, weight, weight_t, bias_t):
+    """Return the tangent of ``z * weight + bias``."""
+    tangent = z_t
+    if weight is not None:
+        tangent = tangent * weight + z * weight_t
+    return tangent if bias_t is None else tangent + bias_t
+
+
+def _shaped(shape, *tensors):
+    """Return tensors, or None, in a shape that broadcasts against the input."""
+    return [None if t is None else t.reshape(shape) for t in tensors]
+
+
+def layer_norm_tangents(input_p, input_t, normalized_shape, weight_p, weight_t, bias_t, eps):
+    dims = list(range(-len(normalized_shape), 0))
+    return normalized_tangents(input_p, input_t, dims, eps, weight_p, weight_t, bias_t)
+
+
+def batch_norm_tangents(input_p, input_t, weight_p, weight_t, bias_t, running_mean, running_var, training, eps):
+    shape = [1, -1] + [1] * (input_p.dim() - 2)
+    weight, weight_t, bias_t = _shaped(shape, weight_p, weight_t, bias_t)
+    if training:
+        dims = [d for d in range(input_p.dim()) if d != 1]
+        tangent, *facts = normalized_tangents(input_p, input_t, dims, eps, weight, weight_t, bias_t)
+        return tangent, *[fact.reshape([-1]) for fact in facts]
+    mean, r = _shaped(shape, running_mean, F.rsqrt(running_var + eps))
+    return affine_tangent(input_t * r, (input_p - mean) * r, weight, weight_t, bias_t), None, None
+
+
+def group_norm_tangents(input_p, input_t, weight_p, weight_t, bias_t, N, C, HxW, group, eps):
+    shape = [N, group, -1]
+    x, t = _shaped(shape, input_p, input_t)
+    channels = [_of_channels(v, x, N, C, HxW, group) for v in (weight_p, weight_t, bias_t)]
+    tangent, mean_t, r_t = normalized_tangents(x, t, [2], eps, *channels)
+    return tangent.reshape(input_p.shape), mean_t.reshape([N, group]), r_t.reshape([N, group])
+
+
+def _of_channels(values, x, N, C, HxW, group):
+    """Return a value for each channel as one for each element of a group."""
+    if values is None:
+        return None
+    return values.reshape([1, C, 1]).expand(N, C, HxW).reshape(x.shape)
+
+
+def rms_norm_tangents(input_p, input_t, normalized_shape, weight_p, weight_t, eps):
+    eps = finfo(input_p.dtype).eps if eps is None else eps
+    dims = list(range(-len(normalized_shape), 0))
+    tangent, _, r_t = normalized_tangents(input_p, input_t, dims, eps, weight_p, weight_t, None, False)
+    return tangent, r_t
 
 
 derivative(
     "native_layer_norm",
     jointly={("input", "weight", "bias"): layer_norm_gradients},
+    result=layer_norm_tangents,
 )
 derivative(
     "native_layer_norm_backward",
@@ -189,6 +242,7 @@ class _Fixed(Normalized):
 derivative(
     "native_batch_norm",
     jointly={("input", "weight", "bias"): batch_norm_gradients},
+    result=batch_norm_tangents,
 )
 derivative(
     "native_batch_norm_backward",
@@ -236,6 +290,7 @@ def group_norm_double_gradients(
 derivative(
     "native_group_norm",
     jointly={("input", "weight", "bias"): group_norm_gradients},
+    result=group_norm_tangents,
 )
 derivative(
     "native_group_norm_backward",
@@ -265,7 +320,7 @@ def rms_norm_double_gradients(grads, grad_out, input, normalized_shape, rstd, we
     return result
 
 
-derivative("_fused_rms_norm", jointly={("input", "weight"): rms_norm_gradients})
+derivative("_fused_rms_norm", jointly={("input", "weight"): rms_norm_gradients}, result=rms_norm_tangents)
 derivative(
     "_fused_rms_norm_backward",
     jointly={("grad_out", "input", "weight"): rms_norm_double_gradients},

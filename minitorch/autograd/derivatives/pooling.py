@@ -39,6 +39,7 @@ derivative(
     grad_output=lambda grad, self, kernel_size, stride, padding, dilation, ceil_mode: (
         _picked_by_max_pool2d(grad, self, kernel_size, stride, padding, dilation, ceil_mode)
     ),
+    result="linear",
 )
 derivative(
     "max_pool2d_with_indices",
@@ -52,6 +53,7 @@ derivative(
 derivative(
     "max_pool2d_with_indices_backward",
     grad_output=lambda grad, indices: gather_planes(grad, indices, 2),
+    result="linear",
 )
 derivative(
     "max_pool3d_with_indices",
@@ -65,6 +67,7 @@ derivative(
 derivative(
     "max_pool3d_with_indices_backward",
     grad_output=lambda grad, indices: gather_planes(grad, indices, 3),
+    result="linear",
 )
 derivative(
     "adaptive_max_pool2d",
@@ -74,6 +77,7 @@ derivative(
 derivative(
     "adaptive_max_pool2d_backward",
     grad_output=lambda grad, indices: gather_planes(grad, indices, 2),
+    result="linear",
 )
 derivative(
     "adaptive_max_pool3d",
@@ -83,6 +87,7 @@ derivative(
 derivative(
     "adaptive_max_pool3d_backward",
     grad_output=lambda grad, indices: gather_planes(grad, indices, 3),
+    result="linear",
 )
 derivative(
     "max_unpool2d",
@@ -112,6 +117,7 @@ derivative(
     divisor_override: F.avg_pool2d(
         grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     ),
+    result="linear",
 )  # fmt: skip
 derivative(
     "avg_pool3d",
@@ -128,6 +134,7 @@ derivative(
     divisor_override: F.avg_pool3d(
         grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     ),
+    result="linear",
 )  # fmt: skip
 derivative(
     "_adaptive_avg_pool2d",
@@ -139,6 +146,7 @@ derivative(
     grad_output=lambda grad, grad_output: F._adaptive_avg_pool2d(
         grad, list(grad_output.shape[-2:])
     ),
+    result="linear",
 )
 derivative(
     "_adaptive_avg_pool3d",
@@ -150,4 +158,5 @@ derivative(
     grad_output=lambda grad, grad_output: F._adaptive_avg_pool3d(
         grad, list(grad_output.shape[-3:])
     ),
+    result="linear",
 )

@@ -34,21 +34,23 @@ for name in (
     "geometric",
     "log_normal",
 ):
-    derivative(name, self=_zeros)
+    derivative(name, self=_zeros, result="zero")
 
 derivative(
     "bernoulli_.Tensor",
     self=_zeros,
     p=lambda grad, p: F.zeros(p.shape, dtype=p.dtype, device=p.device),
+    result="zero",
 )
 derivative(
     "bernoulli.Tensor",
     self=_zeros,
     p=lambda grad, p: F.zeros(p.shape, dtype=p.dtype, device=p.device),
+    result="zero",
 )
-derivative("normal.Tensor_float", mean=_zeros)
-derivative("normal.float_Tensor", std=_zeros)
-derivative("normal.Tensor_Tensor", mean=_zeros, std=_zeros)
+derivative("normal.Tensor_float", mean=_zeros, result="zero")
+derivative("normal.float_Tensor", std=_zeros, result="zero")
+derivative("normal.Tensor_Tensor", mean=_zeros, std=_zeros, result="zero")
 derivative("multinomial")
 for name in (
     "rand_like",

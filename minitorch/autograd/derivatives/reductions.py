@@ -73,6 +73,7 @@ derivative(
     "nansum",
     self=lambda grad, self, dim, keepdim: _expanded(grad, self.shape, dim, keepdim)
     * F.logical_not(F.isnan(self)),
+    result=lambda self_p, self_t, dim, keepdim: F.sum(F.where(F.isnan(self_p), 0, self_t), dim, keepdim),
 )
 derivative(
     "mean",
@@ -175,6 +176,7 @@ for _name in ("max.dim", "min.dim", "median.dim", "nanmedian.dim", "mode", "kthv
         self=lambda grad, self_shape, dim, keepdim, indices: selected_backward(
             grad, self_shape, dim, keepdim, indices
         ),
+        result=lambda self_t, dim, keepdim, indices: _select(self_t, dim, keepdim, indices),
     )
 
 
@@ -277,11 +279,21 @@ def logsumexp_backward(grad, self, result, dim, keepdim):
     return grad * conj(weights)
 
 
+def logsumexp_tangent(self, tangent, result, dim, keepdim):
+    """Return the mean of the tangent, weighted with the softmax."""
+    dims = normalized(dim, self.dim())
+    shift = restore_dims(result, self.shape, dim, keepdim)
+    real = F.real(shift) if shift.is_complex() else shift
+    weights = F.exp(self - F.masked_fill(shift, F.eq(real, -float("inf")), 0))
+    return F.sum(weights * tangent, dims, keepdim) if dims else weights * tangent
+
+
 derivative(
     "logsumexp",
     self=lambda grad, self, result, dim, keepdim: logsumexp_backward(
         grad, self, result, dim, keepdim
     ),
+    result=lambda self_p, self_t, result, dim, keepdim: logsumexp_tangent(self_p, self_t, result, dim, keepdim),
 )
 
 
@@ -326,7 +338,9 @@ def _scan_selected_backward(grad, indices, dim):
 
 for _name in ("cummax", "cummin"):
     derivative(
-        _name, self=lambda grad, indices, dim: _scan_selected_backward(grad, indices, dim)
+        _name,
+        self=lambda grad, indices, dim: _scan_selected_backward(grad, indices, dim),
+        result=lambda self_t, indices, dim: F.gather(self_t, dim, indices),
     )
 
 
@@ -347,9 +361,25 @@ def logcumsumexp_backward(grad, self, result, dim):
     return part(grad) - part(-grad)
 
 
+def logcumsumexp_tangent(self_p, self_t, result, dim):
+    """Return ``cumsum(exp(self) * tangent) / exp(result)``, by logarithms: nothing overflows."""
+    if self_t.dim() == 0 or self_t.numel() == 0:
+        return self_t
+    if self_t.is_complex():
+        return F.exp(F.logcumsumexp(self_p + F.log(self_t), dim) - result)
+
+    def part(positive):
+        there = F.gt(positive, 0)
+        logarithm = F.where(there, F.log(F.where(there, positive, 1)), finfo(self_t.dtype).min)
+        return F.exp(F.logcumsumexp(self_p + logarithm, dim) - result)
+
+    return part(self_t) - part(-self_t)
+
+
 derivative(
     "logcumsumexp",
     self=lambda grad, self, result, dim: logcumsumexp_backward(grad, self, result, dim),
+    result=logcumsumexp_tangent,
 )
 
 

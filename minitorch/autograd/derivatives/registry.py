@@ -21,6 +21,25 @@ class Derivative:
         self.forward = forward
 
 
+
+class Multilinear:
+    """Forward formula of a product: the sum of the products with one factor's tangent in its place.
+
+    Parameters
+    ----------
+    *factors : str
+        Arguments in each of which the operator is linear.
+    additive : tuple of str
+        Arguments that are added: they are zero in all products but one, which has their tangents.
+    """
+
+    __slots__ = ("additive", "factors")
+
+    def __init__(self, *factors: str, additive: tuple[str, ...] = ()):
+        self.factors = factors
+        self.additive = additive
+
+
 DERIVATIVES: dict[str, Derivative] = {}
 
 # PyTorch numbers the nodes of an operator's overloads in the order of its own table; 0 is left out here.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minitorch.autograd.derivatives.reductions import selected_backward
 from minitorch.autograd.derivatives.registry import derivative
+from minitorch.ops import functions as F
 
 for _name in ("sort", "sort.stable", "topk"):
     derivative(
@@ -11,6 +12,7 @@ for _name in ("sort", "sort.stable", "topk"):
         self=lambda grad, self_shape, dim, indices: selected_backward(
             grad, self_shape, dim, True, indices
         ),
+        result=lambda self_t, dim, indices: F.gather(self_t, dim, indices),
     )
 for _name in (
     "argsort", "argsort.stable", "searchsorted.Tensor", "searchsorted.Scalar",

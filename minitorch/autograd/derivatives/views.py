@@ -147,10 +147,12 @@ derivative("view_as_complex", self=lambda grad: F.view_as_real(grad), result="li
 
 derivative("clone", self=lambda grad: grad, result="linear")
 derivative("_to_copy", self=lambda grad, self_dtype, self_device: F.to(grad, self_device, self_dtype), result="linear")
-derivative("copy_", src=lambda grad: grad, self=lambda grad: F.zeros_like(grad), result="linear")
-derivative("fill.Scalar", self=lambda grad: F.zeros_like(grad), result="linear")
-derivative("fill.Tensor", self=lambda grad: F.zeros_like(grad), value=lambda grad: F.sum(grad), result="linear")
-derivative("zero_", self=lambda grad: F.zeros_like(grad))
+derivative("copy_", src=lambda grad: grad, self=lambda grad: F.zeros_like(grad), result=lambda src_t: src_t)
+derivative("fill.Scalar", self=lambda grad: F.zeros_like(grad), result="zero")
+derivative(
+    "fill.Tensor", self=lambda grad: F.zeros_like(grad), value=lambda grad: F.sum(grad), result=lambda value_t: value_t
+)
+derivative("zero_", self=lambda grad: F.zeros_like(grad), result="zero")
 
 derivative("select_backward", grad_output=lambda grad, dim, index: F.select(grad, dim, index), result="linear")
 derivative(

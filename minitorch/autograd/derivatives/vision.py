@@ -18,6 +18,7 @@ derivative(
 derivative(
     "reflection_pad1d_backward",
     grad_output=lambda grad, padding: F.reflection_pad1d(grad, padding),
+    result="linear",
 )
 derivative(
     "reflection_pad2d",
@@ -27,6 +28,7 @@ derivative(
 derivative(
     "reflection_pad2d_backward",
     grad_output=lambda grad, padding: F.reflection_pad2d(grad, padding),
+    result="linear",
 )
 derivative(
     "reflection_pad3d",
@@ -36,6 +38,7 @@ derivative(
 derivative(
     "reflection_pad3d_backward",
     grad_output=lambda grad, padding: F.reflection_pad3d(grad, padding),
+    result="linear",
 )
 derivative(
     "replication_pad1d",
@@ -45,6 +48,7 @@ derivative(
 derivative(
     "replication_pad1d_backward",
     grad_output=lambda grad, padding: F.replication_pad1d(grad, padding),
+    result="linear",
 )
 derivative(
     "replication_pad2d",
@@ -54,6 +58,7 @@ derivative(
 derivative(
     "replication_pad2d_backward",
     grad_output=lambda grad, padding: F.replication_pad2d(grad, padding),
+    result="linear",
 )
 derivative(
     "replication_pad3d",
@@ -63,6 +68,7 @@ derivative(
 derivative(
     "replication_pad3d_backward",
     grad_output=lambda grad, padding: F.replication_pad3d(grad, padding),
+    result="linear",
 )
 derivative(
     "upsample_nearest1d",
@@ -74,6 +80,7 @@ derivative(
 derivative(
     "upsample_nearest1d_backward",
     grad_output=lambda grad, output_size, scales: F.upsample_nearest1d(grad, output_size, scales),
+    result="linear",
 )
 derivative(
     "_upsample_nearest_exact1d",
@@ -87,6 +94,7 @@ derivative(
     grad_output=lambda grad, output_size, scales: F._upsample_nearest_exact1d(
         grad, output_size, scales
     ),
+    result="linear",
 )
 derivative(
     "upsample_nearest2d",
@@ -100,6 +108,7 @@ derivative(
     grad_output=lambda grad, output_size, scales_h, scales_w: F.upsample_nearest2d(
         grad, output_size, scales_h, scales_w
     ),
+    result="linear",
 )
 derivative(
     "_upsample_nearest_exact2d",
@@ -113,6 +122,7 @@ derivative(
     grad_output=lambda grad, output_size, scales_h, scales_w: F._upsample_nearest_exact2d(
         grad, output_size, scales_h, scales_w
     ),
+    result="linear",
 )
 derivative(
     "upsample_nearest3d",
@@ -128,6 +138,7 @@ derivative(
     grad_output=lambda grad, output_size, scales_d, scales_h, scales_w: F.upsample_nearest3d(
         grad, output_size, scales_d, scales_h, scales_w
     ),
+    result="linear",
 )
 derivative(
     "_upsample_nearest_exact3d",
@@ -143,6 +154,7 @@ derivative(
     grad_output=lambda grad, output_size, scales_d, scales_h, scales_w: F._upsample_nearest_exact3d(
         grad, output_size, scales_d, scales_h, scales_w
     ),
+    result="linear",
 )
 derivative(
     "upsample_linear1d",
@@ -156,6 +168,7 @@ derivative(
     grad_output=lambda grad, output_size, align_corners, scales: F.upsample_linear1d(
         grad, output_size, align_corners, scales
     ),
+    result="linear",
 )
 derivative(
     "upsample_bilinear2d",
@@ -171,6 +184,7 @@ derivative(
     grad_output=lambda grad, output_size, align_corners, scales_h, scales_w: F.upsample_bilinear2d(
         grad, output_size, align_corners, scales_h, scales_w
     ),
+    result="linear",
 )
 derivative(
     "upsample_trilinear3d",
@@ -186,6 +200,7 @@ derivative(
     grad_output=lambda grad, output_size, align_corners, scales_d, scales_h, scales_w: (
         F.upsample_trilinear3d(grad, output_size, align_corners, scales_d, scales_h, scales_w)
     ),
+    result="linear",
 )
 derivative(
     "upsample_bicubic2d",
@@ -201,6 +216,7 @@ derivative(
     grad_output=lambda grad, output_size, align_corners, scales_h, scales_w: F.upsample_bicubic2d(
         grad, output_size, align_corners, scales_h, scales_w
     ),
+    result="linear",
 )
 derivative(
     "_upsample_bilinear2d_aa",
@@ -216,6 +232,7 @@ derivative(
     grad_output=lambda grad, output_size, align_corners, scales_h, scales_w: (
         F._upsample_bilinear2d_aa(grad, output_size, align_corners, scales_h, scales_w)
     ),
+    result="linear",
 )
 derivative(
     "_upsample_bicubic2d_aa",
@@ -231,4 +248,5 @@ derivative(
     grad_output=lambda grad, output_size, align_corners, scales_h, scales_w: (
         F._upsample_bicubic2d_aa(grad, output_size, align_corners, scales_h, scales_w)
     ),
+    result="linear",
 )

@@ -453,12 +453,14 @@ def im2col_kernel(xp, self, kernel_size, dilation, padding, stride):
 
 
 @array_kernel("col2im")
-@float_kernel
 def col2im_kernel(xp, self, output_size, kernel_size, dilation, padding, stride):
+    fold = _fold if self.dtype.kind == "c" else _fold_floats
+    return fold(xp, self, output_size, kernel_size, dilation, padding, stride)
+
+
+def _fold(xp, self, output_size, kernel_size, dilation, padding, stride):
     if self.ndim == 2:
-        return col2im_kernel(
-            xp, self[None], output_size, kernel_size, dilation, padding, stride
-        )[0]
+        return _fold(xp, self[None], output_size, kernel_size, dilation, padding, stride)[0]
     n = self.shape[0]
     kernel = _full(kernel_size, 2)
     channels = self.shape[1] // prod(kernel)
@@ -470,3 +472,6 @@ def col2im_kernel(xp, self, output_size, kernel_size, dilation, padding, stride)
     for i, j in product(*map(range, kernel)):
         windows[:, i, j] += columns[:, i, j]
     return xp.ascontiguousarray(padded[plan.interior()])
+
+
+_fold_floats = float_kernel(_fold)

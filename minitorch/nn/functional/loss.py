@@ -56,6 +56,10 @@ def cross_entropy(
         number = 1
     else:
         number = resolve(size_average, reduce, reduction)
+    if target.dim() and input.shape[0] != target.shape[0] and input.dim() > 1:
+        raise ValueError(
+            f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]})."
+        )
     return _cross_entropy(input, target, weight, number, ignore_index, label_smoothing)
 
 

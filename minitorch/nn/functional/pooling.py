@@ -134,7 +134,7 @@ def adaptive_max_pool1d_with_indices(
     input: Tensor, output_size: Any, return_indices: bool = False
 ) -> Any:
     """Return maxima over windows chosen for `output_size`, and where they are."""
-    return F.adaptive_max_pool1d(input, _adaptive_size(output_size, input, 1))
+    return F.adaptive_max_pool1d(input, output_size)
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:

@@ -107,7 +107,7 @@ def pixel_unshuffle_composite(self, downscale_factor):
     n = len(lead)
     split = self.reshape(*lead, c, h // r, r, w // r, r)
     moved = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return moved.reshape(*lead, c * r * r, h // r, w // r)
+    return F.contiguous(moved).reshape(*lead, c * r * r, h // r, w // r)
 
 
 @composite_implicit("channel_shuffle")
@@ -293,7 +293,7 @@ def affine_grid_generator_composite(theta, size, align_corners):
     spatial = size[2:]
     d = len(spatial)
     if theta.dim() != 3 or theta.shape[1:] != (d, d + 1):
-        raise RuntimeError(
+        raise ValueError(
             f"Expected a batch of {d}D affine matrices of shape Nx{d}x{d + 1} for size "
             f"{list(size)}. Got {list(theta.shape)}."
         )

@@ -67,9 +67,9 @@ operator("resolve_conj(Tensor(a) self) -> Tensor(a)")
 operator("resolve_neg(Tensor(a) self) -> Tensor(a)")
 operator("real(Tensor(a) self) -> Tensor(a)", variants=FUNCTION)
 operator("imag(Tensor(a) self) -> Tensor(a)", variants=FUNCTION)
-operator("atleast_1d(Tensor self) -> Tensor", variants=FUNCTION)
-operator("atleast_2d(Tensor self) -> Tensor", variants=FUNCTION)
-operator("atleast_3d(Tensor self) -> Tensor", variants=FUNCTION)
+operator("atleast_1d(Tensor self) -> Tensor", variants=0)
+operator("atleast_2d(Tensor self) -> Tensor", variants=0)
+operator("atleast_3d(Tensor self) -> Tensor", variants=0)
 
 # The gradients of views.
 operator("select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", variants=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minitorch.core.dtype import from_numpy_dtype
+from minitorch.core.dtype import finfo, from_numpy_dtype
 from minitorch.ops.shapes.common import (
     MetaArray,
     broadcast_shapes,
@@ -10,6 +10,7 @@ from minitorch.ops.shapes.common import (
     is_contiguous,
     normalize_dim,
 )
+from minitorch.ops.shapes.pointwise import elementwise_strides
 from minitorch.ops.shapes.registry import shape
 
 
@@ -28,11 +29,10 @@ def dense_strides(array) -> tuple | None:
 
 def like(array, *others) -> MetaArray:
     """Return what an elementwise operator of arrays of equal dtype gives."""
-    for other in others:
-        if other.shape != array.shape:
-            result = broadcast_shapes(array.shape, *(o.shape for o in others))
-            return MetaArray(result, array.dtype)
-    return MetaArray(array.shape, array.dtype, dense_strides(array))
+    result = array.shape
+    if any(other.shape != result for other in others):
+        result = broadcast_shapes(result, *(o.shape for o in others))
+    return MetaArray(result, array.dtype, elementwise_strides(result, (array, *others), array.dtype.itemsize))
 
 
 def check_floating(array, name: str, allow_complex: bool = False) -> None:
@@ -158,9 +158,18 @@ def hardtanh_shape(self, min_val=-1, max_val=1):
     return like(self)
 
 
+def _largest(np_dtype) -> float:
+    return float(finfo(from_numpy_dtype(np_dtype)).max)
+
+
 @shape("softshrink")
 def softshrink_shape(self, lambd=0.5):
     check_floating(self, "softshrink")
+    check(
+        0 <= lambd <= _largest(self.dtype),
+        f"softshrink(): lambda must be in range [0, {_largest(self.dtype):g}] for input dtype "
+        f"{from_numpy_dtype(self.dtype).scalar_name}, but found {lambd}",
+    )
     check(lambd >= 0, f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return like(self)
 
@@ -193,7 +202,8 @@ def glu_shape(self, dim=-1):
         n % 2 == 0,
         f"glu(): Halving dimension must be even, but dimension {dim} is size {n}",
     )
-    return MetaArray((*self.shape[:dim], n // 2, *self.shape[dim + 1 :]), self.dtype)
+    half = MetaArray((*self.shape[:dim], n // 2, *self.shape[dim + 1 :]), self.dtype, self.strides)
+    return like(half, half)
 
 
 @shape("glu_backward")

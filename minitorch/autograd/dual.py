@@ -1,0 +1,150 @@
+"""Tangents on tensors: where forward mode keeps them, and the levels that they belong to.
+
+Note [Levels]
+    A level is one run of forward mode.  PyTorch's public interface has one at a time; nothing
+    here depends on that: levels stack, and a tensor may have a tangent at each.  The kernels
+    take the innermost level that a thread can see, and compute its tangents as functions of
+    which the outer levels are taken (`below`).  A level that ends takes its tangents along.
+
+Note [Tangents of views]
+    A view op applied to a tensor with a tangent is applied to the tangent as well, so that the
+    tangent of a view is a view of the tangent.  The other way round, a base gets its tangent
+    when one of its views is written to, and views made before that find theirs by the base:
+    `tangent_of` makes the same view of the base's tangent.  For that a tangent lies in memory as
+    its tensor does.  A tensor whose place for a level holds None has no tangent whatever its
+    base has: the primal of a dual tensor.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from contextlib import contextmanager
+from typing import Any
+
+from minitorch.autograd import kernel as kernels
+from minitorch.dispatch.local_state import current
+from minitorch.ops import functions as F
+
+# The tensors that have a place for each level, outermost level first.
+_levels: list[list[weakref.ref]] = []
+
+
+class _Limit(threading.local):
+    """How many of the levels the formulas that run now may see."""
+
+    count = 1 << 30
+
+
+_limit = _Limit()
+
+
+def enter_level() -> int:
+    """Begin a level inside those that there are; return its number."""
+    from minitorch.autograd import forward_kernel  # noqa: F401 - tells the kernels what to run
+
+    _levels.append([])
+    kernels.set_forward_levels(len(_levels))
+    return len(_levels) - 1
+
+
+def exit_level() -> None:
+    """End the innermost level: its tangents are dropped."""
+    level = len(_levels) - 1
+    for reference in _levels.pop():
+        tensor = reference()
+        if tensor is not None and tensor.autograd_meta is not None:
+            tensor.autograd_meta.get("tangents", {}).pop(level, None)
+    kernels.set_forward_levels(len(_levels))
+
+
+def level_count() -> int:
+    """Return how many levels there are."""
+    return len(_levels)
+
+
+def visible_count() -> int:
+    """Return how many levels the operators called now have to care for."""
+    return min(len(_levels), _limit.count) if current().forward_grad_enabled else 0
+
+
+@contextmanager
+def below(level: int):
+    """Hide a level and those inside it from the operators called."""
+    before = _limit.count
+    _limit.count = level
+    try:
+        yield
+    finally:
+        _limit.count = before
+
+
+def tangent_of(tensor: Any, level: int) -> Any:
+    """Return a tensor's tangent at a level, None if it has none (Note [Tangents of views])."""
+    meta = tensor.autograd_meta
+    if meta is not None and level in meta.get("tangents", ()):
+        return meta["tangents"][level]
+    info = tensor.view_info
+    if info is None:
+        return None
+    of_base = tangent_of(info.base, level)
+    if of_base is None:
+        return None
+    with below(level):
+        tangent = info.replay(of_base)
+    _keep(tensor, level, tangent)
+    return tangent
+
+
+def is_hidden(tensor: Any, level: int) -> bool:
+    """Return whether a tensor has no tangent at a level even if its base has one."""
+    meta = tensor.autograd_meta
+    return meta is not None and meta.get("tangents", {}).get(level, False) is None
+
+
+def hide_tangent(tensor: Any, level: int) -> None:
+    """Say that a tensor has no tangent at a level, whatever its base has."""
+    _keep(tensor, level, None)
+
+
+def set_tangent(tensor: Any, level: int, tangent: Any) -> None:
+    """Give a new tensor its tangent, in the tensor's layout."""
+    _keep(tensor, level, in_layout_of(tensor, tangent, level))
+
+
+def change_tangent(tensor: Any, level: int, tangent: Any) -> None:
+    """Change the tangent of a tensor that was changed in place, also for its base and views."""
+    own = tangent_of(tensor, level)
+    if own is None:
+        info = tensor.view_info
+        if info is None or is_hidden(tensor, level):
+            set_tangent(tensor, level, tangent)
+            return
+        with below(level):
+            of_base = F.zeros_like(info.base)
+        set_tangent(info.base, level, of_base)
+        own = tangent_of(tensor, level)
+    with below(level):
+        own.copy_(tangent)
+
+
+def in_layout_of(tensor: Any, tangent: Any, level: int) -> Any:
+    """Return a tangent with the strides of its tensor: itself where it has them."""
+    pairs = zip(tensor.shape, tensor.stride(), tangent.stride(), strict=True)
+    if all(have == wanted or n == 1 for n, wanted, have in pairs) or tensor.numel() == 0:
+        return tangent
+    with below(level):
+        if any(step == 0 and n > 1 for n, step in zip(tensor.shape, tensor.stride(), strict=True)):
+            return tangent  # nothing can be written to it
+        placed = F.empty_strided(tensor.shape, tensor.stride(), dtype=tangent.dtype, device=tangent.device)
+        return placed.copy_(tangent)
+
+
+def _keep(tensor: Any, level: int, tangent: Any) -> None:
+    if tensor.autograd_meta is None:
+        tensor.autograd_meta = {}
+    places = tensor.autograd_meta.setdefault("tangents", {})
+    if level not in places:
+        _levels[level].append(weakref.ref(tensor))
+    places[level] = tangent
+    tensor.tracked = True  # Note [Untracked calls]
