@@ -17,7 +17,7 @@ from minitorch.ops.return_types import make_return_type
 from minitorch.tensor.base import TensorBase
 
 __all__ = [
-    "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod", "chain_matmul", "einsum",
+    "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod", "cdist", "chain_matmul", "einsum",
     "histogramdd", "istft", "lu", "meshgrid", "nonzero", "norm", "pca_lowrank", "stft", "svd_lowrank",
     "tensordot", "unique", "unique_consecutive", "unravel_index",
 ]  # fmt: skip
@@ -230,6 +230,36 @@ def _low_rank(A: Any, q: int | None, niter: int, M: Any) -> tuple:
         small = small - F.matmul(F.adjoint(basis), M)
     u, s, vh = F.linalg_svd(small, False)
     return F.matmul(basis, u), s, F.adjoint(vh)
+
+
+_CDIST_MODES = {
+    "use_mm_for_euclid_dist_if_necessary": 0,
+    "use_mm_for_euclid_dist": 1,
+    "donot_use_mm_for_euclid_dist": 2,
+}
+
+
+@overridable
+def cdist(
+    x1: Any, x2: Any, p: float = 2.0,
+    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+) -> Any:  # fmt: skip
+    """Return the distance of each row of `x1` to each row of `x2`.
+
+    Parameters
+    ----------
+    x1, x2 : Tensor, shapes (..., P, M) and (..., R, M)
+    p : float
+        Of the p-norm; not negative.
+    compute_mode : str
+        Whether Euclidean distances come from a matrix product, which is faster for many rows,
+        and less exact where rows nearly agree: ``"use_mm_for_euclid_dist"``,
+        ``"donot_use_mm_for_euclid_dist"`` or, for more than 25 rows,
+        ``"use_mm_for_euclid_dist_if_necessary"``.
+    """
+    if compute_mode not in _CDIST_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    return F.cdist(x1, x2, p, _CDIST_MODES[compute_mode])
 
 
 @overridable

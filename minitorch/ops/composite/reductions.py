@@ -544,3 +544,21 @@ def common_dtype(tensors):
     for tensor in tensors[1:]:
         result = promote_types(result, tensor.dtype)
     return result
+
+
+@composite_implicit("sum_to_size")
+def sum_to_size_composite(self, size):
+    shape = tuple(self.shape)
+    lead = len(shape) - len(size)
+    fits = lead >= 0 and all(
+        n in (1, m) for n, m in zip(size, shape[max(lead, 0) :], strict=True)
+    )
+    check(
+        fits,
+        f"sum_to_size(): size {list(size)} is not expandable to size {list(shape)}; each of its "
+        "sizes must be 1 or the tensor's",
+    )
+    dims = [*range(lead), *(lead + i for i, n in enumerate(size) if n == 1 != shape[lead + i])]
+    if not dims:
+        return self
+    return F.reshape(F.sum(self, dims, True), size)

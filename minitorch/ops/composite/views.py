@@ -253,11 +253,21 @@ def atleast_1d_composite(self):
     return F.reshape(self, [1]) if self.ndim == 0 else self
 
 
+@composite_implicit("atleast_1d.Sequence")
+def atleast_1d_sequence_composite(tensors):
+    return [F.atleast_1d(t) for t in tensors]
+
+
 @composite_implicit("atleast_2d")
 def atleast_2d_composite(self):
     if self.ndim == 0:
         return F.reshape(self, [1, 1])
     return F.unsqueeze(self, 0) if self.ndim == 1 else self
+
+
+@composite_implicit("atleast_2d.Sequence")
+def atleast_2d_sequence_composite(tensors):
+    return [F.atleast_2d(t) for t in tensors]
 
 
 @composite_implicit("atleast_3d")
@@ -267,6 +277,11 @@ def atleast_3d_composite(self):
     if self.ndim == 1:
         return F.unsqueeze(F.unsqueeze(self, 0), -1)
     return F.unsqueeze(self, -1) if self.ndim == 2 else self
+
+
+@composite_implicit("atleast_3d.Sequence")
+def atleast_3d_sequence_composite(tensors):
+    return [F.atleast_3d(t) for t in tensors]
 
 
 # -- copies and casts --------------------------------------------------------------------------

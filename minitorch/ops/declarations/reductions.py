@@ -1,6 +1,6 @@
 """Reductions, scans and norms."""
 
-from minitorch.ops.registry import CORE, DATA_DEPENDENT, FUNCTION, REDUCTION, operator
+from minitorch.ops.registry import CORE, DATA_DEPENDENT, FUNCTION, METHOD, REDUCTION, operator
 
 operator("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", tags=REDUCTION)
 operator(
@@ -294,3 +294,4 @@ operator(
     "special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     out="special_logsumexp.out", variants=FUNCTION, python_module="special",
 )
+operator("sum_to_size(Tensor self, SymInt[] size) -> Tensor", variants=METHOD)

@@ -68,8 +68,11 @@ operator("resolve_neg(Tensor(a) self) -> Tensor(a)")
 operator("real(Tensor(a) self) -> Tensor(a)", variants=FUNCTION)
 operator("imag(Tensor(a) self) -> Tensor(a)", variants=FUNCTION)
 operator("atleast_1d(Tensor self) -> Tensor", variants=FUNCTION)
+operator("atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", variants=FUNCTION)
 operator("atleast_2d(Tensor self) -> Tensor", variants=FUNCTION)
+operator("atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", variants=FUNCTION)
 operator("atleast_3d(Tensor self) -> Tensor", variants=FUNCTION)
+operator("atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", variants=FUNCTION)
 
 # The gradients of views.
 operator("select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", variants=0)
