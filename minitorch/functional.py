@@ -428,6 +428,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple:
                 f"{tuple(sizes)}, got {low if low < -count else high}"
             )
     coordinates = []
+    indices = indices.to(int64)
     rest = F.remainder(indices, count) if count else indices
     for n in reversed(sizes):
         coordinates.append(F.remainder(rest, n))

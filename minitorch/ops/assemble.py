@@ -18,7 +18,7 @@ NAMESPACE = "aten"
 # A Python number may stand for a tensor argument of these (spec R10, and their kind).
 NUMBERS_ALLOWED = frozenset(
     (
-        "add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "rsub",
+        "add", "sub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide",
         "add_", "sub_", "subtract_", "mul_", "multiply_", "div_", "divide_", "true_divide_", "floor_divide_",
         "copy_", "copy", "to", "_to_copy", "_conj",
     )

@@ -39,6 +39,8 @@ def _as_class(result: Any, cls: Any) -> Any:
 
 def _make_reflected(name: str, function: str) -> Any:
     def operate(self: Tensor, other: Any) -> Any:
+        if not isinstance(self, TensorBase):
+            raise TypeError(f"descriptor '{name}' for 'Tensor' objects doesn't apply to a '{type(self).__name__}' object")
         return slow_binary(function, self, other)
 
     operate.__name__ = operate.__qualname__ = name
@@ -151,6 +153,8 @@ def _reflected(name: str) -> Any:
 
 def slow_binary_reflected(name: str, self: Tensor, other: Any) -> Any:
     """Run ``other <op> self`` where `other` is a number or array."""
+    if not isinstance(self, TensorBase):
+        raise TypeError(f"Tensor.__r{name}__ needs a Tensor, got '{type(self).__name__}'")
     if isinstance(other, np.ndarray):
         other = as_tensor_of(other)
     if not isinstance(other, (TensorBase, bool, int, float, complex, np.generic)):

@@ -8,7 +8,7 @@ the kernel raises the error itself, because no shape function sees values.
 from __future__ import annotations
 
 from minitorch.backends.array.common import SMALL, accumulate_dtype, contiguous, is_low_precision
-from minitorch.backends.array.elementwise import arranged
+from minitorch.backends.array.elementwise import arranged, as_type
 from minitorch.backends.array.registry import array_kernel
 from minitorch.core.promotion import result_type, result_type_of_two
 from minitorch.ops.shapes.common import broadcast_shapes
@@ -350,14 +350,14 @@ def _index_add_into(xp, out, dim, index, source, alpha):
         if source.size != 1 or index.size != 1:
             raise ValueError
         _checked(xp, index, 1, 0)
-        out += source.reshape(()) * out.dtype.type(alpha)
+        out += source.reshape(()) * as_type(xp, alpha, out.dtype)
         return
     expected = (*out.shape[:dim], index.size, *out.shape[dim + 1 :])
     if source.shape != expected and not (source.ndim == 0 and expected == (1,)):
         raise ValueError
     index = _checked(xp, index, out.shape[dim], dim)
     if alpha != 1:
-        source = source * source.dtype.type(alpha)
+        source = source * as_type(xp, alpha, source.dtype)
     source = source.reshape(expected)
     if dim == 0 and out.flags.c_contiguous and out.dtype.kind in "fciu" and out.size:
         columns = out.size // len(out)

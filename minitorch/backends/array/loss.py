@@ -228,6 +228,8 @@ def smooth_l1_loss_backward_kernel(xp, grad_output, self, target, reduction, bet
 @array_kernel("huber_loss")
 @float_kernel
 def huber_loss_kernel(xp, self, target, reduction=1, delta=1.0):
+    if not delta > 0:
+        raise ValueError("delta must be positive")
     distance = xp.absolute(self - target)
     quadratic = distance * distance * 0.5
     losses = xp.where(distance <= delta, quadratic, (distance - 0.5 * delta) * delta)

@@ -47,6 +47,7 @@ class _Windows:
                 for p, k, t in zip(self.padding, self.kernel, self.dilation, strict=True)
             )
             or len(self.lead) not in (1, 2)
+            or 0 in (*self.lead[-1:], *self.size)
         ):
             raise ValueError("bad window")
         self.out = tuple(
@@ -320,8 +321,9 @@ def _avg_pool(xp, self, d, kernel_size, stride, padding, ceil_mode, include, ove
     result = xp.array(windows.view(padded, next(offsets)), order="C", copy=True)
     for offset in offsets:
         xp.add(result, windows.view(padded, offset), out=result)
-    if result.dtype.kind == "i":
-        return result // divisors
+    if result.dtype.kind in "iu":
+        # Integers are divided towards zero.
+        return (result - xp.fmod(result, divisors)) // divisors
     return xp.divide(result, divisors, out=result)
 
 

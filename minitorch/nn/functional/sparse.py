@@ -207,6 +207,6 @@ def bilinear(
         )
     first = input1.reshape(-1, input1.shape[-1])
     second = input2.reshape(-1, input2.shape[-1])
-    result = (first.matmul(weight) * second).sum(-1).t()
+    result = first.matmul(weight).transpose(0, 1).matmul(second.unsqueeze(-1))
     result = result.reshape(*input1.shape[:-1], weight.shape[0])
     return result if bias is None else result + bias

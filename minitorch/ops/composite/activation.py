@@ -64,13 +64,13 @@ def prelu_composite(self, weight):
 def rrelu_composite(
     self, lower=0.125, upper=0.33333333333333331, training=False, generator=None
 ):
-    if not training:
-        return F.leaky_relu(self, (lower + upper) / 2)
     if lower > upper:
         raise RuntimeError(
             f"rrelu: Lower bound should be less than or equal to the upper bound, but got "
             f"{lower} and {upper}"
         )
+    if not training:
+        return F.leaky_relu(self, (lower + upper) / 2)
     # One draw for each element that is not positive, in order.
     negative = self.detach() <= 0
     slopes = F.ones_like(self, requires_grad=False).contiguous()

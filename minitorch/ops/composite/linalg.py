@@ -105,9 +105,9 @@ def tensordot_composite(self, other, dims_self, dims_other):
     for a, b, given, given_other in zip(own, others, dims_self, dims_other, strict=True):
         n, m = self.shape[a], other.shape[b]
         if n == 1 != m:
-            other = F.sum(other, [b], True)
+            other = F.sum(other, [b], True, dtype=other.dtype)
         elif m == 1 != n:
-            self = F.sum(self, [a], True)
+            self = F.sum(self, [a], True, dtype=self.dtype)
         else:
             check(
                 n == m,

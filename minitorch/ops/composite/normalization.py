@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from minitorch.core.dtype import complex128, finfo, float32, float64
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_implicit
@@ -69,4 +70,11 @@ def instance_norm_composite(
 
 @composite_implicit("rms_norm")
 def rms_norm_composite(input, normalized_shape, weight=None, eps=None):
+    if input.is_complex():
+        # The mean is that of the squares, not of the squared lengths, as in PyTorch.
+        if eps is None:
+            eps = finfo(float64 if input.dtype is complex128 else float32).eps
+        dims = list(range(-len(normalized_shape), 0))
+        result = input * F.rsqrt(F.mean(input * input, dims, True) + eps)
+        return result if weight is None else result * weight
     return F._fused_rms_norm(input, normalized_shape, weight, eps)[0]

@@ -7,7 +7,8 @@ from minitorch.ops.composite.registry import composite_implicit
 
 
 def _check_1d(self, name):
-    if self.dim() not in (2, 3) or 0 in self.shape[1:]:
+    # Without channels the first of two dimensions is no batch, and may not be empty either.
+    if self.dim() not in (2, 3) or 0 in self.shape[self.dim() - 2 :]:
         raise RuntimeError(
             f"{name}(): Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for "
             f"input, but got: {list(self.shape)}"

@@ -559,6 +559,8 @@ def sum_to_size_composite(self, size):
         "sizes must be 1 or the tensor's",
     )
     dims = [*range(lead), *(lead + i for i, n in enumerate(size) if n == 1 != shape[lead + i])]
+    if not size:
+        return F.sum(self)
     if not dims:
         return self
     return F.reshape(F.sum(self, dims, True), size)

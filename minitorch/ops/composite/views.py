@@ -109,8 +109,10 @@ def narrow_composite(self, dim, start, length):
 
 @composite_implicit("narrow.Tensor")
 def narrow_tensor_composite(self, dim, start, length):
-    if start.ndim != 0 or start.dtype.is_floating_point:
-        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    if start.ndim != 0 or start.handle.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"narrow(): start must be an 0-dim integral Tensor, got {start.dtype} of shape {list(start.shape)}."
+        )
     return F.narrow(self, dim, int(start.item()), length)
 
 

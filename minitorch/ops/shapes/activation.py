@@ -161,7 +161,7 @@ def hardtanh_shape(self, min_val=-1, max_val=1):
 @shape("softshrink")
 def softshrink_shape(self, lambd=0.5):
     check_floating(self, "softshrink")
-    check(lambd >= 0, f"lambda must be greater or equal to 0, but found to be {lambd}.")
+    check(lambd >= 0, f"softshrink(): lambda must be greater or equal to 0, but found to be {lambd}.")
     return like(self)
 
 

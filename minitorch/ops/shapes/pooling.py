@@ -41,7 +41,7 @@ def _pooled(self, d, kernel_size, stride, padding, dilation, ceil_mode, name):
     check(min(stride) > 0, f"{name}(): stride should be greater than zero, but got {stride}")
     check(min(dilation) > 0, f"{name}(): dilation should be greater than zero, but got {dilation}")
     check(
-        self.ndim in (d + 1, d + 2) and 0 not in self.shape[1:],
+        self.ndim in (d + 1, d + 2) and 0 not in self.shape[self.ndim - d - 1 :],
         f"{name}(): non-empty {d + 1}D or {d + 2}D (batch mode) tensor expected for input, got "
         f"shape {list(self.shape)}",
     )
