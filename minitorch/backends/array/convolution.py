@@ -24,6 +24,7 @@ from itertools import product
 from math import prod
 
 from minitorch.backends.array.common import contiguous, is_low_precision
+from minitorch.backends.array.layout import in_format_of
 from minitorch.backends.array.precision import float_kernel, rounded, widen
 from minitorch.backends.array.registry import array_kernel
 
@@ -324,9 +325,23 @@ def _transposed_shape(x_shape, w_shape, stride, padding, output_padding, dilatio
 def convolution_kernel(
     xp, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
 ):
+    """Convolve; the result is channels-last where the input or the weight is."""
+    result = _convolution(
+        xp, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+    )
+    if not input.flags.c_contiguous:
+        result = in_format_of(xp, input, result)
+    if not weight.flags.c_contiguous and result.flags.c_contiguous:
+        result = in_format_of(xp, weight, result)
+    return result
+
+
+def _convolution(
+    xp, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+):
     _same_float(input, weight, bias)
     if is_low_precision(input.dtype):
-        wide = convolution_kernel(
+        wide = _convolution(
             xp, widen(input), widen(weight), widen(bias), stride, padding, dilation,
             transposed, output_padding, groups,
         )  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import prod, sqrt
 
 from minitorch.backends.array.common import constant, contiguous, is_low_precision
+from minitorch.backends.array.layout import keeps_format
 from minitorch.backends.array.precision import rounded, widen
 from minitorch.backends.array.registry import array_kernel
 
@@ -54,6 +55,7 @@ def _channel_dot(xp, a, b):
 
 
 @array_kernel("native_batch_norm")
+@keeps_format
 def native_batch_norm_kernel(
     xp, input, weight, bias, running_mean, running_var, training, momentum, eps
 ):
@@ -286,6 +288,7 @@ def native_layer_norm_backward_kernel(
 
 
 @array_kernel("native_group_norm")
+@keeps_format
 def native_group_norm_kernel(xp, input, weight, bias, N, C, HxW, group, eps):
     dtype = input.dtype
     if is_low_precision(dtype):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from math import ceil
 
+from minitorch.backends.array.layout import keeps_format
 from minitorch.backends.array.precision import float_kernel, rounded, widen
 from minitorch.backends.array.registry import array_kernel
 
@@ -17,6 +18,7 @@ from minitorch.backends.array.registry import array_kernel
 
 
 @array_kernel("constant_pad_nd")
+@keeps_format
 def constant_pad_nd_kernel(xp, self, pad, value=0):
     if len(pad) % 2 or len(pad) > 2 * self.ndim:
         raise ValueError("bad pad")
@@ -79,11 +81,13 @@ def _index_pad_backward(xp, grad_output, self, padding, index_of):
 
 
 @array_kernel("reflection_pad1d", "reflection_pad2d", "reflection_pad3d")
+@keeps_format
 def reflection_pad_kernel(xp, self, padding):
     return _index_pad(xp, self, padding, reflected, True)
 
 
 @array_kernel("replication_pad1d", "replication_pad2d", "replication_pad3d")
+@keeps_format
 def replication_pad_kernel(xp, self, padding):
     return _index_pad(xp, self, padding, replicated, False)
 
@@ -252,11 +256,13 @@ def upsample_nearest1d_kernel(xp, self, output_size, scales=None):
 
 
 @array_kernel("upsample_nearest2d")
+@keeps_format
 def upsample_nearest2d_kernel(xp, self, output_size, scales_h=None, scales_w=None):
     return _nearest(xp, self, output_size, (scales_h, scales_w), False)
 
 
 @array_kernel("upsample_nearest3d")
+@keeps_format
 def upsample_nearest3d_kernel(
     xp, self, output_size, scales_d=None, scales_h=None, scales_w=None
 ):
@@ -269,11 +275,13 @@ def upsample_nearest_exact1d_kernel(xp, self, output_size, scales=None):
 
 
 @array_kernel("_upsample_nearest_exact2d")
+@keeps_format
 def upsample_nearest_exact2d_kernel(xp, self, output_size, scales_h=None, scales_w=None):
     return _nearest(xp, self, output_size, (scales_h, scales_w), True)
 
 
 @array_kernel("_upsample_nearest_exact3d")
+@keeps_format
 def upsample_nearest_exact3d_kernel(
     xp, self, output_size, scales_d=None, scales_h=None, scales_w=None
 ):
@@ -350,6 +358,7 @@ def upsample_linear1d_kernel(xp, self, output_size, align_corners, scales=None):
 
 
 @array_kernel("upsample_bilinear2d")
+@keeps_format
 @float_kernel
 def upsample_bilinear2d_kernel(
     xp, self, output_size, align_corners, scales_h=None, scales_w=None
@@ -358,6 +367,7 @@ def upsample_bilinear2d_kernel(
 
 
 @array_kernel("upsample_trilinear3d")
+@keeps_format
 @float_kernel
 def upsample_trilinear3d_kernel(
     xp, self, output_size, align_corners, scales_d=None, scales_h=None, scales_w=None
@@ -367,6 +377,7 @@ def upsample_trilinear3d_kernel(
 
 
 @array_kernel("upsample_bicubic2d")
+@keeps_format
 @float_kernel
 def upsample_bicubic2d_kernel(
     xp, self, output_size, align_corners, scales_h=None, scales_w=None
@@ -375,6 +386,7 @@ def upsample_bicubic2d_kernel(
 
 
 @array_kernel("_upsample_bilinear2d_aa")
+@keeps_format
 @float_kernel
 def upsample_bilinear2d_aa_kernel(
     xp, self, output_size, align_corners, scales_h=None, scales_w=None
@@ -384,6 +396,7 @@ def upsample_bilinear2d_aa_kernel(
 
 
 @array_kernel("_upsample_bicubic2d_aa")
+@keeps_format
 @float_kernel
 def upsample_bicubic2d_aa_kernel(
     xp, self, output_size, align_corners, scales_h=None, scales_w=None

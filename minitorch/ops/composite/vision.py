@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from minitorch.core.dtype import int64
+from minitorch.core.memory_format import suggested_format
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_implicit
 
@@ -63,6 +64,14 @@ def pad_circular_composite(self, pad):
 # ---------------------------------------------------------------- rearrangement
 
 
+def _in_format_of(input, result, is_view=False):
+    """Return `result` as a tensor of its own in the memory format that `input` suggests."""
+    fmt = suggested_format(input.handle.shape, input.handle.strides)
+    if is_view:
+        return result.clone(memory_format=fmt)
+    return result.contiguous(memory_format=fmt)
+
+
 @composite_implicit("pixel_shuffle")
 def pixel_shuffle_composite(self, upscale_factor):
     name = "pixel_shuffle"
@@ -84,7 +93,7 @@ def pixel_shuffle_composite(self, upscale_factor):
     n = len(lead)
     split = self.reshape(*lead, out, r, r, h, w)
     moved = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return moved.reshape(*lead, out, h * r, w * r)
+    return _in_format_of(self, moved.reshape(*lead, out, h * r, w * r), r == 1)
 
 
 @composite_implicit("pixel_unshuffle")
@@ -107,7 +116,7 @@ def pixel_unshuffle_composite(self, downscale_factor):
     n = len(lead)
     split = self.reshape(*lead, c, h // r, r, w // r, r)
     moved = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return moved.reshape(*lead, c * r * r, h // r, w // r)
+    return _in_format_of(self, moved.reshape(*lead, c * r * r, h // r, w // r), r == 1)
 
 
 @composite_implicit("channel_shuffle")
@@ -124,7 +133,8 @@ def channel_shuffle_composite(self, groups):
             f"and {groups} groups."
         )
     rest = self.shape[2:]
-    return self.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(self.shape)
+    split = self.reshape(n, groups, c // groups, *rest)
+    return _in_format_of(self, split.transpose(1, 2).reshape(self.shape), groups in (1, c))
 
 
 # ---------------------------------------------------------------- sampling at a grid
