@@ -13,6 +13,7 @@ FAMILIES = (
     "reductions",
     "sorting",
     "indexing",
+    "embedding",
     "linalg",
     "fft",
     "activation",
