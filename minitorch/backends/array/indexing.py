@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from minitorch.backends.array.common import SMALL, accumulate_dtype, contiguous, is_low_precision
 from minitorch.backends.array.elementwise import arranged, as_type
+from minitorch.backends.array.layout import keeps_format
 from minitorch.backends.array.registry import array_kernel
 from minitorch.core.promotion import result_type, result_type_of_two
 from minitorch.ops.shapes.common import broadcast_shapes
@@ -891,6 +892,7 @@ def slice_scatter_kernel(xp, self, src, dim=0, start=None, end=None, step=1):
 
 
 @array_kernel("roll")
+@keeps_format
 def roll_kernel(xp, self, shifts, dims=()):
     if not dims:
         if len(shifts) != 1:

@@ -211,7 +211,9 @@ def to_copy_kernel(
     if self.dtype.kind == "c" and target.kind not in "cb":
         self = self.real
     if self.dtype.kind in "fV" and target.kind in "iu":
-        return float_to_integer(xp, self, target)
+        self = float_to_integer(xp, self, target)
+        if memory_format is None:
+            return self
     if memory_format is None and self.flags.c_contiguous:
         return self.astype(target)
     return copy_in_format(xp, self, target, memory_format)

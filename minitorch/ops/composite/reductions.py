@@ -215,7 +215,7 @@ def renorm_composite(self, p, dim, maxnorm):
     others = [d for d in range(self.dim()) if d != dim]
     norm = F.linalg_vector_norm(self, p, others, True)
     scale = F.where(norm > maxnorm, maxnorm / (norm + 1e-7), F.ones_like(norm))
-    return self * scale
+    return (self * scale).contiguous()
 
 
 # ---------------------------------------------------------------- comparison

@@ -9,6 +9,7 @@ from minitorch.ops.shapes.common import (
     broadcast_shapes,
     check,
     is_contiguous,
+    keeps_format,
     normalize_dim,
 )
 from minitorch.ops.shapes.pointwise import elementwise_strides
@@ -660,6 +661,7 @@ def slice_scatter_shape(self, src, dim=0, start=None, end=None, step=1):
 
 
 @shape("roll")
+@keeps_format
 def roll_shape(self, shifts, dims=()):
     if dims or len(shifts) != 1:
         check(
