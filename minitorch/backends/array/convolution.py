@@ -468,10 +468,14 @@ def im2col_kernel(xp, self, kernel_size, dilation, padding, stride):
 
 
 @array_kernel("col2im")
-@float_kernel
 def col2im_kernel(xp, self, output_size, kernel_size, dilation, padding, stride):
+    fold = _fold if self.dtype.kind == "c" else float_kernel(_fold)
+    return fold(xp, self, output_size, kernel_size, dilation, padding, stride)
+
+
+def _fold(xp, self, output_size, kernel_size, dilation, padding, stride):
     if self.ndim == 2:
-        return col2im_kernel(
+        return _fold(
             xp, self[None], output_size, kernel_size, dilation, padding, stride
         )[0]
     n = self.shape[0]
