@@ -135,6 +135,8 @@ def _getitem_function(tensor: Any, index: Any) -> Any:
 
 
 def _rtruediv(self: Tensor, other: Any) -> Any:
+    if not isinstance(self, TensorBase):
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute 'reciprocal': Tensor.__rdiv__ needs a Tensor")
     if isinstance(other, (bool, int, float, complex, np.generic)):
         return F.reciprocal(self) * other
     return slow_binary_reflected("div", self, other)
@@ -153,8 +155,6 @@ def _reflected(name: str) -> Any:
 
 def slow_binary_reflected(name: str, self: Tensor, other: Any) -> Any:
     """Run ``other <op> self`` where `other` is a number or array."""
-    if not isinstance(self, TensorBase):
-        raise TypeError(f"Tensor.__r{name}__ needs a Tensor, got '{type(self).__name__}'")
     if isinstance(other, np.ndarray):
         other = as_tensor_of(other)
     if not isinstance(other, (TensorBase, bool, int, float, complex, np.generic)):

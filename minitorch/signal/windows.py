@@ -216,6 +216,7 @@ def kaiser(
     if M <= 1:
         return options.trivial()
     place = options.steps(-1.0, 2.0 / (M - 1 if sym else M))
-    # Rounding may put the last place beyond 1.
-    height = F.special_i0(beta * F.sqrt(F.clamp_min(1.0 - place * place, 0.0)))
-    return options.finish(height / F.special_i0(F.full([], float(beta), **options.keywords)))
+    # Rounding may put the last place beyond 1.  I0 scaled by exp(-x) does not overflow.
+    argument = beta * F.sqrt(F.clamp_min(1.0 - place * place, 0.0))
+    height = F.special_i0e(argument) * F.exp(argument - beta)
+    return options.finish(height / F.special_i0e(F.full([], float(beta), **options.keywords)))

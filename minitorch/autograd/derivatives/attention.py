@@ -47,3 +47,8 @@ derivative(
     "_scaled_dot_product_flash_attention_for_cpu",
     jointly={("query", "key", "value"): attention_gradients},
 )
+derivative(
+    "_safe_softmax",
+    # The result's zeros, where a row is masked out, keep its NaN of a plain softmax out of the gradient.
+    self=lambda grad, self_dtype, dim, result: F._softmax_backward_data(grad, result, dim, self_dtype),
+)

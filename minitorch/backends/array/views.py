@@ -220,8 +220,12 @@ def to_copy_kernel(
 
 
 def float_to_integer(xp, array, target):
-    """Cast floats to integers: towards zero, wrapping as the machine's 64-bit conversion does."""
-    if target.itemsize < 8:
+    """Cast floats to integers: towards zero; out of range as the machine converts to 32 or 64 bits, then wrapping."""
+    if array.dtype.kind == "V":
+        array = array.astype(xp.float32)
+    if target.itemsize < 4:
+        return array.astype(xp.int32).astype(target)
+    if target.char == "I":
         return array.astype(xp.int64).astype(target)
     return array.astype(target)
 

@@ -6,7 +6,7 @@ from math import sqrt
 
 from minitorch.core.dtype import bfloat16, bool_, float16, float32
 from minitorch.ops import functions as F
-from minitorch.ops.composite.registry import composite_implicit
+from minitorch.ops.composite.registry import composite_explicit, composite_implicit
 
 
 def _validate(query, key, value, attn_mask, is_causal):
@@ -118,7 +118,7 @@ def scaled_dot_product_attention_math_composite(
     return attention.matmul(value), attention
 
 
-@composite_implicit("_safe_softmax")
+@composite_explicit("_safe_softmax")
 def safe_softmax_composite(self, dim, dtype=None):
     """Softmax that gives zeros, not NaN, for a row of -inf."""
     out = F.softmax(self, dim, dtype)

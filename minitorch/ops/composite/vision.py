@@ -323,3 +323,15 @@ def affine_grid_generator_composite(theta, size, align_corners):
     columns.append(F.ones_like(columns[0]))
     base = F.stack(columns, -1).reshape(1, -1, d + 1).expand(theta.shape[0], prod(spatial), d + 1)
     return base.bmm(theta.transpose(1, 2)).reshape(theta.shape[0], *spatial, d)
+
+
+@composite_implicit("_upsample_bilinear2d_aa.vec")
+def upsample_bilinear2d_aa_vec_composite(input, output_size, align_corners, scale_factors):
+    if (output_size is None) == (scale_factors is None):
+        raise RuntimeError(
+            "_upsample_bilinear2d_aa(): must specify exactly one of output_size and scale_factors"
+        )
+    scales = [None, None] if scale_factors is None else list(scale_factors)
+    if output_size is None:
+        output_size = [int(n * s) for n, s in zip(input.shape[2:], scales, strict=True)]
+    return F._upsample_bilinear2d_aa(input, output_size, align_corners, *scales)
