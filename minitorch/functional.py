@@ -18,8 +18,9 @@ from minitorch.tensor.base import TensorBase
 
 __all__ = [
     "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod", "cdist", "chain_matmul", "einsum",
-    "histogramdd", "istft", "lu", "meshgrid", "nonzero", "norm", "pca_lowrank", "stft", "svd_lowrank",
-    "tensordot", "unique", "unique_consecutive", "unravel_index",
+    "get_device", "histogramdd", "is_complex", "is_conj", "is_floating_point", "is_neg", "is_same_size",
+    "is_signed", "is_tensor", "istft", "lu", "meshgrid", "nonzero", "norm", "norm_except_dim", "numel",
+    "pca_lowrank", "stft", "svd_lowrank", "tensordot", "unique", "unique_consecutive", "unravel_index",
 ]  # fmt: skip
 
 
@@ -541,6 +542,51 @@ def istft(
         input, n_fft, hop_length, win_length, window, center, normalized, onesided, length,
         return_complex,
     )  # fmt: skip
+
+
+# ---------------------------------------------------------------- questions about tensors
+
+
+def is_tensor(obj: Any) -> bool:
+    """Return whether `obj` is a tensor."""
+    return isinstance(obj, TensorBase)
+
+
+def _question(name: str, doc: str) -> Any:
+    """Return the public function that asks a tensor's method."""
+
+    def ask(input: Any) -> Any:
+        if not isinstance(input, TensorBase):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        return getattr(input, name)()
+
+    ask.__name__ = ask.__qualname__ = name
+    ask.__doc__ = doc
+    return overridable(ask)
+
+
+get_device = _question("get_device", "Return the number of the device that holds `input`; -1 for the CPU.")
+is_complex = _question("is_complex", "Return whether the elements are complex numbers.")
+is_conj = _question("is_conj", "Return whether the conjugate bit is set.")
+is_floating_point = _question("is_floating_point", "Return whether the elements are real floating-point numbers.")
+is_neg = _question("is_neg", "Return whether the negative bit is set.")
+is_signed = _question("is_signed", "Return whether the elements may be negative.")
+numel = _question("numel", "Return how many elements there are.")
+
+
+@overridable
+def is_same_size(input: Any, other: Any) -> bool:
+    """Return whether two tensors have the same shape."""
+    return input.is_same_size(other)
+
+
+@overridable
+def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
+    """Return the norms of the slices along `dim`, which keeps its place; -1 stands for one norm of all."""
+    if dim == -1:
+        return norm(v, pow)
+    others = [d for d in range(v.dim()) if d != dim % v.dim()]
+    return F.linalg_vector_norm(v, pow, others, True)
 
 
 # ---------------------------------------------------------------- methods

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 FAMILIES = (
     "factories",
+    "windows",
     "views",
     "view_copies",
     "pointwise",

@@ -214,6 +214,8 @@ def to_copy_kernel(
         self = float_to_integer(xp, self, target)
         if memory_format is None:
             return self
+    if target.char == "e" and self.dtype.char == "d":
+        self = self.astype(xp.float32)  # rounded twice, as PyTorch does
     if memory_format is None and self.flags.c_contiguous:
         return self.astype(target)
     return copy_in_format(xp, self, target, memory_format)
@@ -236,6 +238,8 @@ def copy_kernel(xp, self, src, non_blocking=False):
         src = src.real
     elif self.dtype.kind in "iu" and src.dtype.kind in "fV":
         src = float_to_integer(xp, src, self.dtype)
+    elif self.dtype.char == "e" and src.dtype.char == "d":
+        src = src.astype(xp.float32)
     xp.copyto(self, src, casting="unsafe")
     return self
 
