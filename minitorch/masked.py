@@ -64,7 +64,9 @@ def _dims(input: Any, dim: _Dims, name: str) -> list[int]:
     bound = max(ndim, 1)
     for d in given:
         if not -bound <= d < bound:
-            raise IndexError(f"{name}(): Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {d})")
+            raise IndexError(
+                f"{name}(): Dimension out of range (expected to be in range of [{-bound}, {bound - 1}], but got {d})"
+            )
     result = [d % bound for d in given]
     if len(set(result)) != len(result):
         raise RuntimeError(f"{name}(): a dimension appears multiple times in dim={dim}")

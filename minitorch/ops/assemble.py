@@ -10,8 +10,8 @@ from minitorch.dispatch.operator import OPERATORS, Operator, PythonKernel
 from minitorch.ops import binder, families
 from minitorch.ops.composite import registry as composites
 from minitorch.ops.derived import DerivedInplace, DerivedInplaceView, DerivedOut
-from minitorch.ops.out_rules import OutRules
 from minitorch.ops.function import Function, make_function, make_method
+from minitorch.ops.out_rules import OutRules
 from minitorch.ops.registry import DECLARATIONS, FUNCTION, METHOD, Declaration
 
 NAMESPACE = "aten"

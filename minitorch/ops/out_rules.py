@@ -18,39 +18,37 @@ from minitorch.tensor.base import TensorBase
 from minitorch.tensor.memory import storage_offset
 
 # Base names of functional operators.
-EXACT_DTYPE = frozenset(
-    """
-    abs addbmm addmm addmv all amax amin aminmax any argmax argmin avg_pool2d avg_pool3d baddbmm bmm bucketize ceil
-    conj_physical cross cummax cummin diag diff dot fft_ifft fft_ihfft floor frac frexp gather gelu hardshrink heaviside
-    histc histogram index_add index_copy index_reduce index_select inner isin isneginf isposinf kthvalue linalg_cholesky
-    linalg_cholesky_ex linalg_cross linalg_det linalg_eigh linalg_eigvalsh linalg_inv linalg_inv_ex linalg_lu
-    linalg_lu_factor linalg_lu_factor_ex linalg_lu_solve linalg_matrix_norm linalg_multi_dot linalg_norm linalg_qr
-    linalg_slogdet linalg_solve linalg_solve_ex linalg_solve_triangular linalg_svd linalg_svdvals linalg_vecdot
-    linalg_vector_norm linear log_sigmoid log_softmax logcumsumexp lu_solve lu_unpack masked_select matmul max min mm
-    mode msort mv nan_to_num nanquantile native_batch_norm neg nonzero norm ormqr qr quantile renorm round scatter
-    scatter_add scatter_reduce searchsorted sgn sign signbit slice_scatter softmax softplus softshrink sort svd take
-    take_along_dim tensordot topk triangular_solve tril triu trunc vdot
-    """.split()
-)
+EXACT_DTYPE = frozenset((
+    "abs", "addbmm", "addmm", "addmv", "all", "amax", "amin", "aminmax", "any", "argmax", "argmin", "avg_pool2d",
+    "avg_pool3d", "baddbmm", "bmm", "bucketize", "ceil", "conj_physical", "cross", "cummax", "cummin", "diag",
+    "diff", "dot", "fft_ifft", "fft_ihfft", "floor", "frac", "frexp", "gather", "gelu", "hardshrink", "heaviside",
+    "histc", "histogram", "index_add", "index_copy", "index_reduce", "index_select", "inner", "isin", "isneginf",
+    "isposinf", "kthvalue", "linalg_cholesky", "linalg_cholesky_ex", "linalg_cross", "linalg_det", "linalg_eigh",
+    "linalg_eigvalsh", "linalg_inv", "linalg_inv_ex", "linalg_lu", "linalg_lu_factor", "linalg_lu_factor_ex",
+    "linalg_lu_solve", "linalg_matrix_norm", "linalg_multi_dot", "linalg_norm", "linalg_qr", "linalg_slogdet",
+    "linalg_solve", "linalg_solve_ex", "linalg_solve_triangular", "linalg_svd", "linalg_svdvals", "linalg_vecdot",
+    "linalg_vector_norm", "linear", "log_sigmoid", "log_softmax", "logcumsumexp", "lu_solve", "lu_unpack",
+    "masked_select", "matmul", "max", "min", "mm", "mode", "msort", "mv", "nan_to_num", "nanquantile",
+    "native_batch_norm", "neg", "nonzero", "norm", "ormqr", "qr", "quantile", "renorm", "round", "scatter",
+    "scatter_add", "scatter_reduce", "searchsorted", "sgn", "sign", "signbit", "slice_scatter", "softmax",
+    "softplus", "softshrink", "sort", "svd", "take", "take_along_dim", "tensordot", "topk", "triangular_solve",
+    "tril", "triu", "trunc", "vdot",
+))  # fmt: skip
 # They cast their input to the type of ``out`` first, whatever that loses.
 ANY_DTYPE = frozenset(("bernoulli", "cumprod", "cumsum"))
 # A result that cannot be cast is an error of another type with these.
 JOINING = frozenset(("cat", "column_stack", "dstack", "hstack", "stack", "vstack"))
 
-NO_OVERLAP = frozenset(
-    """
-    cat column_stack cross dstack gather hstack index_select kthvalue linalg_cross masked_select stack take
-    take_along_dim vstack
-    """.split()
-)
-NO_PARTIAL_OVERLAP = frozenset("aminmax kron max min mode outer topk".split())
+NO_OVERLAP = frozenset((
+    "cat", "column_stack", "cross", "dstack", "gather", "hstack", "index_select", "kthvalue", "linalg_cross",
+    "masked_select", "stack", "take", "take_along_dim", "vstack",
+))  # fmt: skip
+NO_PARTIAL_OVERLAP = frozenset(("aminmax", "kron", "max", "min", "mode", "outer", "topk"))
 # As pointwise operators: only inputs of the shape of ``out`` count.
-NO_SHIFTED_OVERLAP = frozenset(
-    """
-    addbmm addmm addmv addr baddbmm bernoulli cumprod cumsum logcumsumexp msort renorm scatter scatter_add
-    scatter_reduce sort triangular_solve
-    """.split()
-)
+NO_SHIFTED_OVERLAP = frozenset((
+    "addbmm", "addmm", "addmv", "addr", "baddbmm", "bernoulli", "cumprod", "cumsum", "logcumsumexp", "msort",
+    "renorm", "scatter", "scatter_add", "scatter_reduce", "sort", "triangular_solve",
+))  # fmt: skip
 
 
 def _extent(tensor: TensorBase) -> tuple[int, int]:

@@ -210,7 +210,8 @@ def native_layer_norm_kernel(xp, input, normalized_shape, weight, bias, eps):
         if count == 0 or shape[input.ndim - count :] != tuple(normalized_shape):
             raise ValueError("wrong normalized_shape")
         n = prod(normalized_shape)
-    if input.size <= _TINY and count == 1 and n and eps > 0 and weight is None and bias is None and input.flags.c_contiguous and input.size:
+    plain = weight is None and bias is None
+    if input.size <= _TINY and plain and count == 1 and n and eps > 0 and input.flags.c_contiguous and input.size:
         return _tiny_layer_norm(xp, input, n, eps)
     x = contiguous(xp, input).reshape(prod(lead), n)
     mean = xp.dot(x, _mean_weights(xp, n, dtype))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import combinations, combinations_with_replacement
 
 from minitorch.core.dtype import from_numpy_dtype
+from minitorch.core.memory_format import contiguous_format
 from minitorch.core.meta_array import MetaArray
 from minitorch.core.promotion import result_type
-from minitorch.core.memory_format import contiguous_format
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_implicit
 from minitorch.ops.shapes.common import broadcast_shapes, check, normalize_dim

@@ -10,7 +10,10 @@ operator("_unsafe_view(Tensor self, SymInt[] size) -> Tensor", variants=FUNCTION
 operator("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)")
 operator("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants=METHOD)
 operator("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants=METHOD)
-operator("as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", inplace="as_strided_", tags=CORE)
+operator(
+    "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
+    inplace="as_strided_", tags=CORE,
+)
 operator("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", inplace="transpose_")
 operator("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", inplace="swapaxes_")
 operator("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", inplace="swapdims_")
