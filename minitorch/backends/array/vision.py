@@ -13,6 +13,7 @@ from math import ceil
 from minitorch.backends.array.layout import keeps_format
 from minitorch.backends.array.precision import float_kernel, rounded, widen
 from minitorch.backends.array.registry import array_kernel
+from minitorch.backends.array.resampling_bytes import resample_bytes
 
 # ---------------------------------------------------------------- padding
 
@@ -341,6 +342,20 @@ def _smooth(xp, self, output_size, scales, taps_of, align_corners, *options):
     return _resample(xp, self, taps)
 
 
+def _smooth_image(xp, self, *arguments):
+    """Resample an image of floats, or of bytes."""
+    if self.dtype.char != "B":
+        return float_kernel(_smooth)(xp, self, *arguments)
+    output_size, scales, taps_of, align_corners, *options = arguments
+    _check_resample(self, output_size, len(output_size))
+    double = xp.dtype("float64")
+    taps = [
+        (c, taps_of(xp, n, c, align_corners, s, double, *options))
+        for n, c, s in zip(self.shape[2:], output_size, scales, strict=True)
+    ]
+    return resample_bytes(xp, self, taps)
+
+
 def _smooth_backward(
     xp, grad, output_size, input_size, scales, taps_of, align_corners, *options
 ):
@@ -359,11 +374,10 @@ def upsample_linear1d_kernel(xp, self, output_size, align_corners, scales=None):
 
 @array_kernel("upsample_bilinear2d")
 @keeps_format
-@float_kernel
 def upsample_bilinear2d_kernel(
     xp, self, output_size, align_corners, scales_h=None, scales_w=None
 ):
-    return _smooth(xp, self, output_size, (scales_h, scales_w), linear_taps, align_corners)
+    return _smooth_image(xp, self, output_size, (scales_h, scales_w), linear_taps, align_corners)
 
 
 @array_kernel("upsample_trilinear3d")
@@ -378,31 +392,28 @@ def upsample_trilinear3d_kernel(
 
 @array_kernel("upsample_bicubic2d")
 @keeps_format
-@float_kernel
 def upsample_bicubic2d_kernel(
     xp, self, output_size, align_corners, scales_h=None, scales_w=None
 ):
-    return _smooth(xp, self, output_size, (scales_h, scales_w), cubic_taps, align_corners)
+    return _smooth_image(xp, self, output_size, (scales_h, scales_w), cubic_taps, align_corners)
 
 
 @array_kernel("_upsample_bilinear2d_aa")
 @keeps_format
-@float_kernel
 def upsample_bilinear2d_aa_kernel(
     xp, self, output_size, align_corners, scales_h=None, scales_w=None
 ):
     scales = (scales_h, scales_w)
-    return _smooth(xp, self, output_size, scales, antialias_taps, align_corners, False)
+    return _smooth_image(xp, self, output_size, scales, antialias_taps, align_corners, False)
 
 
 @array_kernel("_upsample_bicubic2d_aa")
 @keeps_format
-@float_kernel
 def upsample_bicubic2d_aa_kernel(
     xp, self, output_size, align_corners, scales_h=None, scales_w=None
 ):
     scales = (scales_h, scales_w)
-    return _smooth(xp, self, output_size, scales, antialias_taps, align_corners, True)
+    return _smooth_image(xp, self, output_size, scales, antialias_taps, align_corners, True)
 
 
 @array_kernel("upsample_linear1d_backward")

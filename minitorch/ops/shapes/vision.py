@@ -160,7 +160,7 @@ def upsample_linear1d_shape(self, output_size, align_corners, scales=None):
     "_upsample_bicubic2d_aa",
 )  # fmt: skip
 def upsample_smooth2d_shape(self, output_size, align_corners, scales_h=None, scales_w=None):
-    return _resampled(self, output_size, 2, "upsample_2d", True)
+    return _resampled(self, output_size, 2, "upsample_2d", self.dtype.char != "B")
 
 
 @shape("upsample_trilinear3d")
