@@ -237,3 +237,19 @@ def test_strides_of_empty_tensors():
     assert mt.empty(0).stride() == (1,)
     assert mt.empty(2, 0, 3).relu().stride() == (3, 3, 1)
     assert mt.empty(2, 0, 3, device="meta").stride() == (3, 3, 1)
+
+
+def test_resampling_of_bytes_rounds_after_each_pass():
+    x = mt.tensor([[0, 100, 255], [30, 7, 90]], dtype=mt.uint8).reshape(1, 1, 2, 3)
+    for mode, antialias, size, expected in BYTES:
+        result = F.interpolate(x, size=size, mode=mode, antialias=antialias)
+        assert result.dtype is mt.uint8
+        assert result[0, 0].tolist() == expected
+
+
+BYTES = [
+    ("bilinear", False, (3, 4), [[0, 63, 158, 255], [15, 40, 98, 173], [30, 16, 38, 90]]),
+    ("bilinear", True, (1, 2), [[30, 128]]),
+    ("bicubic", False, (3, 4), [[0, 51, 179, 255], [16, 27, 101, 176], [35, 2, 22, 82]]),
+    ("bicubic", True, (1, 2), [[24, 133]]),
+]
