@@ -69,6 +69,8 @@ from minitorch import testing as testing
 from minitorch import tools as tools
 from minitorch import utils as utils
 from minitorch.tensor.tensor import (
+    _LD_pivots,
+    _LD_pivots_info,
     _LU_pivots,
     _LU_pivots_info,
     _L_info,

@@ -18,6 +18,7 @@ FAMILIES = (
     "embedding",
     "segments",
     "linalg",
+    "factorizations",
     "fft",
     "activation",
     "normalization",

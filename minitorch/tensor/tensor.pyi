@@ -22,6 +22,15 @@ class _L_info(NamedTuple):
     L: Tensor
     info: Tensor
 
+class _LD_pivots(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+
+class _LD_pivots_info(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+
 class _LU_pivots(NamedTuple):
     LU: Tensor
     pivots: Tensor
