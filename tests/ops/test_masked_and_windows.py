@@ -205,3 +205,24 @@ def test_float64_is_rounded_to_half_in_two_steps():
     target = mt.empty(4, dtype=mt.float16)
     assert target.copy_(x).tolist() == [1.0, INF, 2048.0, 2052.0]
     assert mt.tensor([1.00390625, 1.01171875]).bfloat16().tolist() == [1.0, 1.015625]
+
+
+def test_fill_diagonal():
+    x = mt.zeros(5, 2)
+    assert x.fill_diagonal_(1) is x
+    assert x.tolist() == [[1, 0], [0, 1], [0, 0], [0, 0], [0, 0]]
+    assert mt.zeros(5, 2).fill_diagonal_(1, wrap=True).tolist() == [[1, 0], [0, 1], [0, 0], [1, 0], [0, 1]]
+    assert mt.zeros(2, 2, 2).fill_diagonal_(3).nonzero().tolist() == [[0, 0, 0], [1, 1, 1]]
+    leaf = mt.ones(2, 2, requires_grad=True)
+    leaf.clone().fill_diagonal_(0).sum().backward()
+    assert leaf.grad.tolist() == [[0, 1], [1, 0]]
+    with pytest.raises(RuntimeError, match="equal length"):
+        mt.zeros(2, 3, 2).fill_diagonal_(1)
+
+
+def test_hash_tensor():
+    assert mt.hash_tensor(mt.tensor([1, 2, 5])).item() == 6
+    assert mt.hash_tensor(mt.tensor([[1, 2], [5, 1]]), 1).tolist() == [3, 4]
+    assert mt.hash_tensor(mt.tensor([1.5])).item() == 0x3FF8000000000000
+    assert mt.hash_tensor(mt.tensor([True, False, True])).item() == 0
+    assert mt.hash_tensor(mt.tensor([-1], dtype=mt.int8)).dtype is mt.uint64

@@ -111,3 +111,21 @@ def resize_as_composite(self, the_template, *, memory_format=None):
     if memory_format is None:
         return F.resize_(self, the_template.shape)
     return F.resize_(self, the_template.shape, memory_format=memory_format)
+
+
+@composite_implicit("fill_diagonal_")
+def fill_diagonal_composite(self, fill_value, wrap=False):
+    check(self.dim() >= 2, f"fill_diagonal_(): dimensions must larger than 1, got {self.dim()}")
+    check(
+        self.dim() == 2 or len(set(self.shape)) == 1,
+        f"fill_diagonal_(): all dimensions of input must be of equal length, got shape {list(self.shape)}",
+    )
+    steps, offset = self.stride(), self.storage_offset()
+    step, count = sum(steps), min(self.shape)
+    F.as_strided(self, [count], [step], offset).fill_(fill_value)
+    if wrap and self.dim() == 2 and self.shape[0] > self.shape[1] + 1:
+        # The diagonal begins anew below the first one, a row left out.
+        rows, columns = self.shape
+        for top in range(columns + 1, rows, columns + 1):
+            F.as_strided(self, [min(columns, rows - top)], [step], offset + steps[0] * top).fill_(fill_value)
+    return self

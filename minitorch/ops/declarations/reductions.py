@@ -295,3 +295,7 @@ operator(
     out="special_logsumexp.out", variants=FUNCTION, python_module="special",
 )
 operator("sum_to_size(Tensor self, SymInt[] size) -> Tensor", variants=METHOD)
+operator(
+    "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
+    out="hash_tensor.out",
+)

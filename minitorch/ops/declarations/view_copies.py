@@ -64,3 +64,6 @@ operator(
     "resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
     variants=FUNCTION | METHOD,
 )
+operator(
+    "fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", variants=METHOD
+)
