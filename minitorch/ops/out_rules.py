@@ -51,7 +51,7 @@ NO_SHIFTED_OVERLAP = frozenset((
 ))  # fmt: skip
 
 
-def _extent(tensor: TensorBase) -> tuple[int, int]:
+def _extent(tensor: Any) -> tuple[int, int]:
     """Return the first element of the storage that a tensor has, and one past its last."""
     handle = tensor.handle
     begin = storage_offset(tensor)
@@ -69,7 +69,7 @@ def _is_dense(handle: Any) -> bool:
     return True
 
 
-def overlap(input: TensorBase, out: TensorBase) -> str:
+def overlap(input: Any, out: Any) -> str:
     """Return how two tensors share memory: ``"none"``, ``"full"``, ``"partial"`` or ``"unclear"``.
 
     Only dense tensors are looked at; others, which would need a search, are unclear.

@@ -7,6 +7,7 @@ import pytest
 
 import minitorch as mt
 import minitorch.nn.functional as F
+from minitorch.testing.gradcheck import gradcheck, gradgradcheck
 
 INF, NAN = math.inf, math.nan
 
@@ -181,3 +182,72 @@ def test_rows_without_keys_attend_to_nothing_and_have_gradients():
 
 def test_layer_norm_with_a_bias_alone():
     close(F.layer_norm(mt.tensor([1.0, 3.0]), (2,), bias=mt.tensor([10.0, 20.0])), [9, 21])
+
+
+# ---------------------------------------------------------------- derivatives
+
+
+def random(*shape):
+    return mt.from_numpy(np.random.default_rng(0).standard_normal(shape)).requires_grad_()
+
+
+BAGS = mt.tensor([0, 1, 1, 2]), mt.tensor([0, 0, 3])
+
+
+@pytest.mark.parametrize("p", [0.5, 1.5, 2.0, 3.0])
+def test_cdist_derivatives(p):
+    inputs = random(3, 2), random(4, 2) * 2 + 1
+    assert gradcheck(lambda a, b: mt.cdist(a, b, p), inputs)
+    assert gradgradcheck(lambda a, b: mt.cdist(a, b, p), inputs)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_embedding_bag_derivatives(mode):
+    indices, offsets = BAGS
+
+    def bag(weight):
+        return F.embedding_bag(indices, weight, offsets, mode=mode)
+
+    assert gradcheck(bag, (random(3, 2),))
+    assert gradgradcheck(bag, (random(3, 2),))
+
+
+def test_derivatives_of_weighted_bags():
+    indices, offsets = BAGS
+
+    def bag(weight, factors):
+        return F.embedding_bag(indices, weight, offsets, mode="sum", per_sample_weights=factors, padding_idx=2)
+
+    assert gradcheck(bag, (random(3, 2), random(4)))
+    assert gradgradcheck(bag, (random(3, 2), random(4)))
+
+
+def test_safe_softmax_derivatives():
+    assert gradcheck(lambda x: mt.ops.aten._safe_softmax(x, 1), (random(2, 3),))
+    assert gradgradcheck(lambda x: mt.ops.aten._safe_softmax(x, 1), (random(2, 3),))
+
+
+def test_other_derivatives():
+    samples = mt.from_numpy(np.random.default_rng(1).random((1, 2, 2)))
+    assert gradcheck(
+        lambda x: F.fractional_max_pool2d(x, 2, output_size=3, _random_samples=samples), (random(1, 2, 6, 6),)
+    )
+    lengths = mt.tensor([1, 3])
+    assert gradcheck(lambda x: mt.segment_reduce(x, "mean", lengths=lengths), (random(4, 2),))
+    assert gradcheck(lambda x, y: mt.as_strided_scatter(x, y, [2, 2], [1, 2], 1), (random(6), random(2, 2)))
+    weight = mt.ones(2, 3, 3, dtype=mt.float64)
+    assert gradcheck(lambda x, y: F.bilinear(x, y, weight), (random(2, 3), random(2, 3)))
+
+
+def test_second_derivatives_of_channels_last():
+    def through(function):
+        return lambda x: function(x.to(memory_format=mt.channels_last))
+
+    for function in (
+        lambda x: F.max_pool2d(x, 2),
+        lambda x: F.interpolate(x, size=(3, 3), mode="bilinear"),
+        lambda x: F.conv2d(x, mt.ones(2, 2, 2, 2, dtype=mt.float64)),
+        lambda x: F.batch_norm(x, None, None, training=True),
+    ):
+        assert gradcheck(through(function), (random(2, 2, 4, 4),))
+        assert gradgradcheck(through(function), (random(2, 2, 4, 4),))
