@@ -221,6 +221,13 @@ def test_channels_last_goes_through(number):
             assert call(meta).stride() == result.stride()
 
 
+def test_images_of_one_pixel_keep_their_format():
+    x = F.adaptive_avg_pool2d(channels_last(2, 6, 8, 8), 1)
+    assert x.stride() == (6, 1, 6, 6)
+    assert F.conv2d(x, mt.ones(4, 6, 1, 1)).stride() == (4, 1, 4, 4)
+    assert F.conv2d(mt.ones(2, 6, 1, 1), mt.ones(4, 6, 1, 1)).stride() == (4, 1, 1, 1)
+
+
 def test_one_channel_is_not_taken_for_channels_last():
     assert F.max_pool2d(mt.ones(2, 1, 4, 4), 2).stride() == (4, 4, 2, 1)
 

@@ -24,7 +24,7 @@ from itertools import product
 from math import prod
 
 from minitorch.backends.array.common import contiguous, is_low_precision
-from minitorch.backends.array.layout import in_format_of
+from minitorch.backends.array.layout import in_format_of, may_be_formatted
 from minitorch.backends.array.precision import float_kernel, rounded, widen
 from minitorch.backends.array.registry import array_kernel
 
@@ -329,10 +329,11 @@ def convolution_kernel(
     result = _convolution(
         xp, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
     )
-    if not input.flags.c_contiguous:
-        result = in_format_of(xp, input, result)
-    if not weight.flags.c_contiguous and result.flags.c_contiguous:
-        result = in_format_of(xp, weight, result)
+    for operand in (input, weight):
+        if may_be_formatted(operand):
+            formatted = in_format_of(xp, operand, result)
+            if formatted is not result:
+                return formatted
     return result
 
 

@@ -13,6 +13,14 @@ _AXES = {
 }
 
 
+def may_be_formatted(array):
+    """Return False for most row-major arrays, which have no format to keep.
+
+    NumPy takes any stride of a length of 1 for row-major: images of one column are looked at.
+    """
+    return array.ndim >= 4 and not (array.flags.c_contiguous and array.shape[-1] != 1)
+
+
 def in_format_of(xp, like, result):
     """Return `result` with its dimensions in memory as the format of `like` has them."""
     if result.ndim != like.ndim:
@@ -34,7 +42,7 @@ def keeps_format(kernel):
     @wraps(kernel)
     def formatted_kernel(xp, self, *args, **kwargs):
         result = kernel(xp, self, *args, **kwargs)
-        if self.flags.c_contiguous:
+        if not may_be_formatted(self):
             return result
         if type(result) is tuple:
             return tuple([in_format_of(xp, self, r) for r in result])
