@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from minitorch.backends.array.common import SMALL, accumulate_dtype, contiguous, is_low_precision
 from minitorch.backends.array.elementwise import arranged, as_type
-from minitorch.backends.array.layout import keeps_format
+from minitorch.backends.array.layout import keeps_format, with_strides
 from minitorch.backends.array.registry import array_kernel
 from minitorch.core.promotion import result_type, result_type_of_two
 from minitorch.ops.shapes.common import broadcast_shapes
-from minitorch.ops.shapes.indexing import joined_strides
+from minitorch.ops.shapes.indexing import joined_strides, rows_strides
 
 # Up to this many positions a Python loop is faster than a reduction.
 _FEW = 24
@@ -525,7 +525,10 @@ def index_kernel(xp, self, indices):
         if only is not None and only.dtype.char in "lqi" and self.ndim:
             if only.size and self.shape[0] == 0:
                 raise IndexError("index is out of bounds for dimension with size 0")
-            return xp.asarray(self.take(only, 0))
+            result = xp.asarray(self.take(only, 0))
+            if self.ndim > 2 and not self.flags.c_contiguous and result.size:
+                return with_strides(xp, result, rows_strides(self, only.ndim, result.shape))
+            return result
     places = _index_tuple(xp, self, indices)
     if self.size == 0:
         _check_bounds(xp, self, places)

@@ -49,3 +49,14 @@ def keeps_format(kernel):
         return in_format_of(xp, self, result)
 
     return formatted_kernel
+
+
+def with_strides(xp, result, strides):
+    """Return `result`, copied where its dimensions do not lie in the order that dense `strides` say."""
+    if strides == result.strides:
+        return result
+    inner_last = sorted(range(result.ndim), key=lambda d: -strides[d])
+    memory = xp.empty([result.shape[d] for d in inner_last], result.dtype)
+    ordered = memory.transpose([inner_last.index(d) for d in range(result.ndim)])
+    ordered[...] = result
+    return ordered
