@@ -52,7 +52,10 @@ newaxis = None
 
 # Imported when first named: `import minitorch` stays light.
 _SUBMODULES = frozenset(
-    ("amp", "fft", "func", "library", "linalg", "nn", "optim", "serialization", "special", "testing", "tools", "utils")
+    (
+        "amp", "fft", "func", "library", "linalg", "masked", "nn", "optim", "serialization", "signal", "special", "testing",
+        "tools", "utils",
+    )
 )
 _SERIALIZATION = ("load", "save")
 

@@ -18,9 +18,10 @@ from minitorch.tensor.base import TensorBase
 
 __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
-    "cartesian_prod", "chain_matmul", "einsum", "histogramdd",
-    "istft", "lu", "meshgrid", "nonzero", "norm", "pca_lowrank", "stft", "svd_lowrank",
-    "tensordot", "unique", "unique_consecutive", "unravel_index",
+    "cartesian_prod", "cdist", "chain_matmul", "einsum",
+    "get_device", "histogramdd", "is_complex", "is_conj", "is_floating_point", "is_neg", "is_same_size",
+    "is_signed", "is_tensor", "istft", "lu", "meshgrid", "nonzero", "norm", "norm_except_dim", "numel",
+    "pca_lowrank", "stft", "svd_lowrank", "tensordot", "unique", "unique_consecutive", "unravel_index",
 ]  # fmt: skip
 
 
@@ -233,6 +234,36 @@ def _low_rank(A: Any, q: int | None, niter: int, M: Any) -> tuple:
     return F.matmul(basis, u), s, F.adjoint(vh)
 
 
+_CDIST_MODES = {
+    "use_mm_for_euclid_dist_if_necessary": 0,
+    "use_mm_for_euclid_dist": 1,
+    "donot_use_mm_for_euclid_dist": 2,
+}
+
+
+@overridable
+def cdist(
+    x1: Any, x2: Any, p: float = 2.0,
+    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+) -> Any:  # fmt: skip
+    """Return the distance of each row of `x1` to each row of `x2`.
+
+    Parameters
+    ----------
+    x1, x2 : Tensor, shapes (..., P, M) and (..., R, M)
+    p : float
+        Of the p-norm; not negative.
+    compute_mode : str
+        Whether Euclidean distances come from a matrix product, which is faster for many rows,
+        and less exact where rows nearly agree: ``"use_mm_for_euclid_dist"``,
+        ``"donot_use_mm_for_euclid_dist"`` or, for more than 25 rows,
+        ``"use_mm_for_euclid_dist_if_necessary"``.
+    """
+    if compute_mode not in _CDIST_MODES:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    return F.cdist(x1, x2, p, _CDIST_MODES[compute_mode])
+
+
 @overridable
 def svd_lowrank(A: Any, q: int | None = 6, niter: int | None = 2, M: Any = None) -> tuple:
     """Return the leading `q` singular values and vectors, by a randomized method."""
@@ -417,6 +448,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple:
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
     count = math.prod(sizes)
     coordinates = []
+    indices = indices.to(int64)
     rest = F.remainder(indices, count) if count else indices
     for n in reversed(sizes):
         coordinates.append(F.remainder(rest, n))
@@ -529,6 +561,51 @@ def istft(
         input, n_fft, hop_length, win_length, window, center, normalized, onesided, length,
         return_complex,
     )  # fmt: skip
+
+
+# ---------------------------------------------------------------- questions about tensors
+
+
+def is_tensor(obj: Any) -> bool:
+    """Return whether `obj` is a tensor."""
+    return isinstance(obj, TensorBase)
+
+
+def _question(name: str, doc: str) -> Any:
+    """Return the public function that asks a tensor's method."""
+
+    def ask(input: Any) -> Any:
+        if not isinstance(input, TensorBase):
+            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        return getattr(input, name)()
+
+    ask.__name__ = ask.__qualname__ = name
+    ask.__doc__ = doc
+    return overridable(ask)
+
+
+get_device = _question("get_device", "Return the number of the device that holds `input`; -1 for the CPU.")
+is_complex = _question("is_complex", "Return whether the elements are complex numbers.")
+is_conj = _question("is_conj", "Return whether the conjugate bit is set.")
+is_floating_point = _question("is_floating_point", "Return whether the elements are real floating-point numbers.")
+is_neg = _question("is_neg", "Return whether the negative bit is set.")
+is_signed = _question("is_signed", "Return whether the elements may be negative.")
+numel = _question("numel", "Return how many elements there are.")
+
+
+@overridable
+def is_same_size(input: Any, other: Any) -> bool:
+    """Return whether two tensors have the same shape."""
+    return input.is_same_size(other)
+
+
+@overridable
+def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
+    """Return the norms of the slices along `dim`, which keeps its place; -1 stands for one norm of all."""
+    if dim == -1:
+        return norm(v, pow)
+    others = [d for d in range(v.dim()) if d != dim % v.dim()]
+    return F.linalg_vector_norm(v, pow, others, True)
 
 
 # ---------------------------------------------------------------- methods

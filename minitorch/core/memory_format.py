@@ -67,6 +67,27 @@ def format_strides(shape: tuple, itemsize: int, fmt: memory_format) -> tuple:
     return tuple(strides)
 
 
+_FASTEST_FIRST = {4: ((1, 3, 2, 0), channels_last), 5: ((1, 4, 3, 2, 0), channels_last_3d)}
+
+
+def suggested_format(shape: tuple, strides: tuple) -> memory_format:
+    """Return the memory format that results of an operator on such an array are kept in.
+
+    An array of one channel, or of one pixel, may be read both ways; it is channels-last only
+    where its strides can be nothing else.
+    """
+    found = _FASTEST_FIRST.get(len(shape))
+    if found is None or strides[1] == 0:
+        return contiguous_format
+    axes, fmt = found
+    least = 0
+    for axis in axes:
+        if shape[axis] == 0 or strides[axis] < least or (axis == 0 and least == strides[1]):
+            return contiguous_format
+        least = strides[axis] * shape[axis]
+    return fmt
+
+
 def iteration_axes(shape: tuple, strides: tuple) -> tuple:
     """Return the axes of an array from the slowest to the fastest, as it lies in memory.
 

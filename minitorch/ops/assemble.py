@@ -11,6 +11,7 @@ from minitorch.ops import binder, families
 from minitorch.ops.composite import registry as composites
 from minitorch.ops.derived import DerivedInplace, DerivedInplaceView, DerivedOut
 from minitorch.ops.function import Function, make_function, make_method
+from minitorch.ops.out_rules import OutRules
 from minitorch.ops.registry import DECLARATIONS, FUNCTION, METHOD, Declaration
 
 NAMESPACE = "aten"
@@ -68,7 +69,10 @@ def register_composites() -> None:
         implicit = declaration.functional in composites.IMPLICIT
         kernel: Any
         if declaration.kind == "out":
-            kernel = DerivedOut(functional, copy, resize, declaration.out_names)
+            kernel = DerivedOut(
+                functional, copy, resize, declaration.out_names,
+                OutRules(functional.basename, "pointwise" in functional.tags),
+            )
         elif is_view(functional.declaration):
             kernel = DerivedInplaceView(functional)
             implicit = False

@@ -10,6 +10,7 @@ from typing import Any
 
 from minitorch.core.promotion import can_cast
 from minitorch.dispatch.operator import Kernel, Operator
+from minitorch.ops.out_rules import OutRules
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.memory import WRITES_ONE_VALUE, memory_of, overlaps_itself, refuse_overlap
 
@@ -77,22 +78,26 @@ class DerivedInplaceView(Kernel):
 class DerivedOut(Kernel):
     """Computes the functional operator and copies its results into the ``out`` arguments."""
 
-    __slots__ = ("copy", "functional", "names", "resize")
+    __slots__ = ("copy", "functional", "names", "resize", "rules")
 
-    def __init__(self, functional: Operator, copy: Operator, resize: Operator, names: tuple[str, ...]):
+    def __init__(
+        self, functional: Operator, copy: Operator, resize: Operator, names: tuple[str, ...], rules: OutRules
+    ):
         Kernel.__init__(self, None)
         self.functional = functional
         self.copy = copy
         self.resize = resize
         self.names = names
+        self.rules = rules
 
     def run(self, op: Any, entry: Any, args: tuple, kwargs: dict | None) -> Any:
         rest = dict(kwargs or {})
         outs = [rest.pop(name) for name in self.names]
+        self.rules.check_memory(op, outs, args, rest)
         result = self.functional.call(args, rest or None)
         results = (result,) if isinstance(result, TensorBase) else tuple(result)
         for out, value in zip(outs, results, strict=True):
-            check_out(op, value, out)
+            check_out(op, value, out, self.rules)
         for out, value in zip(outs, results, strict=True):
             if out.handle.shape != value.handle.shape:
                 warn_resize(op, out, value)
@@ -110,13 +115,30 @@ def check_cast(op: Any, result: TensorBase, target: TensorBase) -> None:
         )
 
 
-def check_out(op: Any, result: TensorBase, out: TensorBase) -> None:
+def check_out_dtype(op: Any, result: TensorBase, out: TensorBase, rules: OutRules) -> None:
+    """Raise unless `out` has a dtype that the operator writes; see Note [What out= may be]."""
+    given = out.handle.dtype
+    wanted = result.handle.dtype
+    if given == wanted or rules.any_dtype:
+        return
+    if rules.exact and not (wanted.kind == "b" and given.char == "B"):  # uint8 was once the bool
+        raise RuntimeError(
+            f"{op.basename}(): Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead"
+        )
+    if not can_cast(result.dtype, out.dtype):
+        raise rules.cast_error(
+            f"{op.basename}: result type {result.dtype.scalar_name} can't be cast to the desired output type "
+            f"{out.dtype.scalar_name}"
+        )
+
+
+def check_out(op: Any, result: TensorBase, out: TensorBase, rules: OutRules) -> None:
     """Raise unless `out` can take the result: same device, a dtype that holds it."""
     if out.device != result.device:
         raise RuntimeError(
             f"{op.basename}(): expected out tensor to be on {result.device}, but it is on {out.device}"
         )
-    check_cast(op, result, out)
+    check_out_dtype(op, result, out, rules)
     handle = out.handle
     if handle.size and any(n > 1 and s == 0 for n, s in zip(handle.shape, handle.strides, strict=True)):
         raise RuntimeError(

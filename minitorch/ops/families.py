@@ -7,13 +7,18 @@ from importlib.util import find_spec
 
 FAMILIES = (
     "factories",
+    "windows",
     "views",
+    "view_copies",
     "pointwise",
     "special_functions",
     "reductions",
     "sorting",
     "indexing",
+    "embedding",
+    "segments",
     "linalg",
+    "factorizations",
     "fft",
     "activation",
     "normalization",

@@ -149,8 +149,10 @@ def _getitem_function(tensor: Any, index: Any) -> Any:
 
 
 def _rtruediv(self: Tensor, other: Any) -> Any:
-    if isinstance(other, (bool, int, float, complex, np.generic)) or not isinstance(self, TensorBase):
-        return self.reciprocal() * other
+    if not isinstance(self, TensorBase):
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute 'reciprocal': Tensor.__rdiv__ needs a Tensor")
+    if isinstance(other, (bool, int, float, complex, np.generic)):
+        return F.reciprocal(self) * other
     return slow_binary_reflected("div", self, other)
 
 

@@ -136,6 +136,16 @@ def make_view_info(base, parent, op, args, kwargs, output, creation):
     return info
 
 
+def _steps_of_empty(shape):
+    """Return the row-major strides of an array without elements, lengths of 0 counted as 1."""
+    steps = []
+    step = 1
+    for n in reversed(shape):
+        steps.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(steps))
+
+
 class TensorBase(KeyedObject):
     """Handle, key set and autograd state of a tensor.
 
@@ -245,6 +255,8 @@ class TensorBase(KeyedObject):
         handle = self.handle
         itemsize = handle.itemsize
         strides = tuple([s // itemsize for s in handle.strides])
+        if strides and strides[-1] == 0 and handle.size == 0 and not any(strides):
+            strides = _steps_of_empty(handle.shape)  # NumPy keeps none
         if dim is None:
             return strides
         count = len(strides)

@@ -141,6 +141,8 @@ def strided_handle(tensor: TensorBase, shape: tuple, strides: tuple, offset: int
         else:
             high += (n - 1) * step
     available = memory.nbytes(root)
+    if isinstance(handle, MetaArray):
+        available = max(available, (high + 1) * itemsize)  # what is not there cannot be overrun
     if low < 0 or ((high + 1) * itemsize > available and 0 not in shape):
         raise RuntimeError(
             f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {offset}, and itemsize {itemsize} "

@@ -320,3 +320,13 @@ def test_inplace_scatter_records_its_source():
     x.index_put_([mt.tensor([0, 2])], source * 3)
     (x * mt.tensor([1.0, 2.0, 4.0])).sum().backward()
     same(source.grad, [3, 12])
+
+
+def test_picked_rows_lie_in_memory_as_the_source():
+    x = mt.arange(120.0).reshape(2, 4, 5, 3).permute(0, 3, 1, 2)
+    for index in (mt.tensor([1, 0]), mt.tensor([[0], [1]]), mt.tensor([1])):
+        rows = x[index]
+        assert rows.stride()[-3:] == (1, 15, 3)
+        assert rows.tolist() == x.contiguous()[index].tolist()
+        assert x.to("meta")[index.to("meta")].stride() == rows.stride()
+    assert x.contiguous()[mt.tensor([1, 0])].is_contiguous()

@@ -351,3 +351,29 @@ def test_second_derivatives():
         return mt.autograd.grad(y, leaf, create_graph=True)[0]
 
     directional(first, array(3, 3) + 3 * np.eye(3), 1e-5)
+
+
+@pytest.mark.parametrize("hermitian", [False, True])
+@pytest.mark.parametrize("zero_diagonal", [False, True])
+def test_ldl_factors_rebuild_and_solve(hermitian, zero_diagonal):
+    rng = np.random.default_rng(0)
+    a = rng.standard_normal((3, 5, 5)) + 1j * rng.standard_normal((3, 5, 5))
+    a = a + (a.conj() if hermitian else a).swapaxes(-1, -2)
+    if zero_diagonal:  # the first block then has two rows
+        a[:, range(5), range(5)] = 0
+    factors, pivots = mt.linalg.ldl_factor(mt.from_numpy(a), hermitian=hermitian)
+    assert (pivots < 0).any().item() or not zero_diagonal
+    b = rng.standard_normal((5, 2)) + 0j
+    x = mt.linalg.ldl_solve(factors, pivots, mt.from_numpy(b).expand(3, 5, 2), hermitian=hermitian)
+    np.testing.assert_allclose(a @ x.numpy(), np.broadcast_to(b, (3, 5, 2)), atol=1e-10)
+
+
+def test_ldl_pivots_are_those_of_lapack():
+    a = mt.tensor([[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]], dtype=mt.float64)
+    factors, pivots, info = mt.linalg.ldl_factor_ex(a)
+    assert pivots.tolist() == [-3, -3, 3]
+    assert info.item() == 0
+    np.testing.assert_allclose(factors.numpy(), [[0, 0, 0], [2, 0, 0], [1.5, 0.5, -3]])
+    assert mt.linalg.ldl_factor_ex(mt.zeros(2, 2)).info.item() == 1
+    with pytest.raises(mt.linalg.LinAlgError, match="is zero"):
+        mt.linalg.ldl_factor(mt.zeros(2, 2))

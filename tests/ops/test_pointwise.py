@@ -341,3 +341,10 @@ def test_second_derivative():
     first.sum().backward()
     t = math.tanh(0.3)
     same(x.grad, [-2 * t * (1 - t * t)])
+
+
+def test_incomplete_gamma_of_large_arguments():
+    a = mt.tensor([5e6, 5e6, 1e20], dtype=mt.float64)
+    x = a * mt.tensor([1.0005, 0.9995, 1.0], dtype=mt.float64)
+    np.testing.assert_allclose(mt.igamma(a, x).numpy(), [0.868215813, 0.131768270, 0.5], rtol=1e-8)
+    np.testing.assert_allclose(mt.igammac(a, x).numpy(), [0.131784187, 0.868231730, 0.5], rtol=1e-8)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
+from minitorch.autograd.derivatives.activation import softmax_tangent
 from minitorch.autograd.derivatives.registry import derivative
 from minitorch.autograd.grad_mode import is_grad_enabled
 from minitorch.core.dtype import bool_
@@ -46,4 +47,10 @@ def attention_gradients(
 derivative(
     "_scaled_dot_product_flash_attention_for_cpu",
     jointly={("query", "key", "value"): attention_gradients},
+)
+derivative(
+    "_safe_softmax",
+    # The result's zeros, where a row is masked out, keep its NaN of a plain softmax out of the gradient.
+    self=lambda grad, self_dtype, dim, result: F._softmax_backward_data(grad, result, dim, self_dtype),
+    result=softmax_tangent,
 )

@@ -199,3 +199,12 @@ derivative(
         zero_infinity,
     ),
 )  # fmt: skip
+
+
+# ---------------------------------------------------------------- distances of all pairs
+
+derivative(
+    "_cdist_forward",
+    x1=lambda grad, x1, x2, p, result: F._cdist_backward(grad, x1, x2, p, result),
+    x2=lambda grad, x1, x2, p, result: F._cdist_backward(grad.mT, x2, x1, p, result.mT),
+)

@@ -129,7 +129,7 @@ def shrink_backward_kernel(xp, grad_out, self, lambd):
 @float_kernel
 def softshrink_kernel(xp, self, lambd=0.5):
     if not lambd >= 0:
-        raise ValueError("negative lambda")
+        raise ValueError("negative threshold")
     return self - xp.clip(self, -lambd, lambd)
 
 

@@ -39,6 +39,15 @@ def _scores(xp, query, key, scale, is_causal, attn_mask):
     return scores
 
 
+def _empty_like(xp, query, shape, dtype):
+    """Return an empty array of `shape` that lies in memory as the query does."""
+    _, heads, length, _ = shape
+    if heads > 1 and length > 1 and query.strides[1] < query.strides[2]:
+        batch, heads, length, size = shape
+        return xp.empty((batch, length, heads, size), dtype).swapaxes(1, 2)
+    return xp.empty(shape, dtype)
+
+
 def _by_position(xp, shape, dtype):
     """Return an empty (batch, heads, length, size) array stored as (batch, length, heads, size)."""
     batch, heads, length, size = shape
@@ -68,7 +77,7 @@ def attention_kernel(
     if scale is None:
         scale = 1.0 / sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     scores = _scores(xp, query, key, scale, is_causal, attn_mask)
-    out = _by_position(xp, (*scores.shape[:-1], value.shape[-1]), query.dtype)
+    out = _empty_like(xp, query, (*scores.shape[:-1], value.shape[-1]), query.dtype)
     if scores.size == 0:
         out[...] = 0
         return out, xp.full(scores.shape[:-1], -xp.inf, query.dtype)

@@ -24,6 +24,7 @@ from itertools import product
 from math import prod
 
 from minitorch.backends.array.common import contiguous, is_low_precision
+from minitorch.backends.array.layout import in_format_of, may_be_formatted
 from minitorch.backends.array.precision import float_kernel, rounded, widen
 from minitorch.backends.array.registry import array_kernel
 
@@ -324,9 +325,24 @@ def _transposed_shape(x_shape, w_shape, stride, padding, output_padding, dilatio
 def convolution_kernel(
     xp, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
 ):
+    """Convolve; the result is channels-last where the input or the weight is."""
+    result = _convolution(
+        xp, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+    )
+    for operand in (input, weight):
+        if may_be_formatted(operand):
+            formatted = in_format_of(xp, operand, result)
+            if formatted is not result:
+                return formatted
+    return result
+
+
+def _convolution(
+    xp, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups
+):
     _same_float(input, weight, bias)
     if is_low_precision(input.dtype):
-        wide = convolution_kernel(
+        wide = _convolution(
             xp, widen(input), widen(weight), widen(bias), stride, padding, dilation,
             transposed, output_padding, groups,
         )  # fmt: skip
@@ -460,7 +476,9 @@ def col2im_kernel(xp, self, output_size, kernel_size, dilation, padding, stride)
 
 def _fold(xp, self, output_size, kernel_size, dilation, padding, stride):
     if self.ndim == 2:
-        return _fold(xp, self[None], output_size, kernel_size, dilation, padding, stride)[0]
+        return _fold(
+            xp, self[None], output_size, kernel_size, dilation, padding, stride
+        )[0]
     n = self.shape[0]
     kernel = _full(kernel_size, 2)
     channels = self.shape[1] // prod(kernel)

@@ -8,11 +8,12 @@ the kernel raises the error itself, because no shape function sees values.
 from __future__ import annotations
 
 from minitorch.backends.array.common import SMALL, accumulate_dtype, contiguous, is_low_precision, is_writeable
-from minitorch.backends.array.elementwise import arranged
+from minitorch.backends.array.elementwise import arranged, as_type
+from minitorch.backends.array.layout import keeps_format, with_strides
 from minitorch.backends.array.registry import array_kernel
 from minitorch.core.promotion import result_type, result_type_of_two
 from minitorch.ops.shapes.common import broadcast_shapes
-from minitorch.ops.shapes.indexing import joined_strides
+from minitorch.ops.shapes.indexing import joined_strides, rows_strides
 
 # Up to this many positions a Python loop is faster than a reduction.
 _FEW = 24
@@ -350,14 +351,14 @@ def _index_add_into(xp, out, dim, index, source, alpha):
         if source.size != 1 or index.size != 1:
             raise ValueError
         _checked(xp, index, 1, 0)
-        out += source.reshape(()) * out.dtype.type(alpha)
+        out += source.reshape(()) * as_type(xp, alpha, out.dtype)
         return
     expected = (*out.shape[:dim], index.size, *out.shape[dim + 1 :])
     if source.shape != expected and not (source.ndim == 0 and expected == (1,)):
         raise ValueError
     index = _checked(xp, index, out.shape[dim], dim)
     if alpha != 1:
-        source = source * source.dtype.type(alpha)
+        source = source * as_type(xp, alpha, source.dtype)
     source = source.reshape(expected)
     if dim == 0 and out.flags.c_contiguous and out.dtype.kind in "fciu" and out.size:
         columns = out.size // len(out)
@@ -526,7 +527,10 @@ def index_kernel(xp, self, indices):
         if only is not None and only.dtype.char in "lqi" and self.ndim:
             if only.size and self.shape[0] == 0:
                 raise IndexError("index is out of bounds for dimension with size 0")
-            return xp.asarray(self.take(only, 0))
+            result = xp.asarray(self.take(only, 0))
+            if self.ndim > 2 and not self.flags.c_contiguous and result.size:
+                return with_strides(xp, result, rows_strides(self, only.ndim, result.shape))
+            return result
     places = _index_tuple(xp, self, indices)
     if self.size == 0:
         _check_bounds(xp, self, places)
@@ -893,6 +897,7 @@ def slice_scatter_kernel(xp, self, src, dim=0, start=None, end=None, step=1):
 
 
 @array_kernel("roll")
+@keeps_format
 def roll_kernel(xp, self, shifts, dims=()):
     if not dims:
         if len(shifts) != 1:

@@ -126,7 +126,7 @@ def baddbmm_kernel(xp, self, batch1, batch2, *, beta=1, alpha=1):
 
 
 def _sum_of_products(xp, a, b):
-    return xp.add.reduce(_matmul(xp, a, b), 0)
+    return xp.add.reduce(_matmul(xp, a, b), 0, dtype=a.dtype)
 
 
 @array_kernel("addbmm")

@@ -228,6 +228,8 @@ def smooth_l1_loss_backward_kernel(xp, grad_output, self, target, reduction, bet
 @array_kernel("huber_loss")
 @float_kernel
 def huber_loss_kernel(xp, self, target, reduction=1, delta=1.0):
+    if not delta > 0:
+        raise ValueError("delta must be positive")
     distance = xp.absolute(self - target)
     quadratic = distance * distance * 0.5
     losses = xp.where(distance <= delta, quadratic, (distance - 0.5 * delta) * delta)
@@ -395,3 +397,49 @@ def ctc_loss_backward_kernel(
         share = xp.exp(own) - xp.exp(summed + nll - own)
         result[:length, b] = share * grad[b]
     return result.astype(dtype, copy=False)
+
+
+# ---------------------------------------------------------------- distances of all pairs
+
+# Differences held at a time, so that they stay in the cache.
+_CDIST_BLOCK = 1 << 18
+# With more rows than these a Euclidean distance is ``|x|^2 - 2 x y + |y|^2``, if not told otherwise.
+_MOST_ROWS = 25
+
+
+@array_kernel("_cdist_forward")
+@float_kernel
+def _cdist_forward_kernel(xp, x1, x2, p, compute_mode):
+    if x1.shape[:-2] != x2.shape[:-2] or x1.shape[-1] != x2.shape[-1]:
+        raise ValueError("batches or columns differ")
+    batch, (rows, columns), others = x1.shape[:-2], x1.shape[-2:], x2.shape[-2]
+    mode = compute_mode or 0
+    if p == 2.0 and (mode == 1 or (mode == 0 and max(rows, others) > _MOST_ROWS)):
+        squares = xp.matmul(x1, xp.swapaxes(x2, -2, -1))
+        squares *= -2
+        squares += xp.einsum("...i,...i->...", x1, x1)[..., None]
+        squares += xp.einsum("...i,...i->...", x2, x2)[..., None, :]
+        xp.maximum(squares, 0, out=squares)
+        return xp.sqrt(squares, out=squares)
+    count = prod(batch)
+    result = xp.empty((count, rows, others), x1.dtype)
+    x1, x2 = x1.reshape(count, rows, columns), x2.reshape(count, others, columns)
+    step = max(1, _CDIST_BLOCK // max(1, others * columns))
+    for place in range(result.shape[0]):
+        for start in range(0, rows, step):
+            difference = x1[place, start : start + step, None] - x2[place, None]
+            result[place, start : start + step] = _norm(xp, difference, p)
+    return result.reshape(*batch, rows, others)
+
+
+def _norm(xp, difference, p):
+    if p == 0.0:
+        return xp.add.reduce(difference != 0, axis=-1)
+    if p == 2.0:
+        return xp.sqrt(xp.einsum("ijk,ijk->ij", difference, difference))
+    xp.absolute(difference, out=difference)
+    if p == 1.0:
+        return xp.add.reduce(difference, axis=-1)
+    if p == float("inf"):
+        return xp.maximum.reduce(difference, axis=-1, initial=0.0)
+    return xp.add.reduce(difference**p, axis=-1) ** (1.0 / p)

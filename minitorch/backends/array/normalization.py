@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import prod, sqrt
 
 from minitorch.backends.array.common import constant, contiguous, is_low_precision
+from minitorch.backends.array.layout import keeps_format
 from minitorch.backends.array.precision import rounded, widen
 from minitorch.backends.array.registry import array_kernel
 
@@ -54,6 +55,7 @@ def _channel_dot(xp, a, b):
 
 
 @array_kernel("native_batch_norm")
+@keeps_format
 def native_batch_norm_kernel(
     xp, input, weight, bias, running_mean, running_var, training, momentum, eps
 ):
@@ -209,7 +211,7 @@ def native_layer_norm_kernel(xp, input, normalized_shape, weight, bias, eps):
             raise ValueError("wrong normalized_shape")
         n = prod(normalized_shape)
     plain = weight is None and bias is None
-    if input.size <= _TINY and count == 1 and n and eps > 0 and plain and input.flags.c_contiguous and input.size:
+    if input.size <= _TINY and plain and count == 1 and n and eps > 0 and input.flags.c_contiguous and input.size:
         return _tiny_layer_norm(xp, input, n, eps)
     x = contiguous(xp, input).reshape(prod(lead), n)
     mean = xp.dot(x, _mean_weights(xp, n, dtype))
@@ -287,6 +289,7 @@ def native_layer_norm_backward_kernel(
 
 
 @array_kernel("native_group_norm")
+@keeps_format
 def native_group_norm_kernel(xp, input, weight, bias, N, C, HxW, group, eps):
     dtype = input.dtype
     if is_low_precision(dtype):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import product
 
 from minitorch.backends.array.common import contiguous, is_low_precision
+from minitorch.backends.array.layout import keeps_format
 from minitorch.backends.array.precision import float_kernel, widen
 from minitorch.backends.array.registry import array_kernel
 
@@ -47,6 +48,7 @@ class _Windows:
                 for p, k, t in zip(self.padding, self.kernel, self.dilation, strict=True)
             )
             or len(self.lead) not in (1, 2)
+            or 0 in (*self.lead[-1:], *self.size)
         ):
             raise ValueError("bad window")
         self.out = tuple(
@@ -146,6 +148,7 @@ def _max_pool(xp, self, windows):
 
 
 @array_kernel("max_pool2d")
+@keeps_format
 def max_pool2d_kernel(
     xp, self, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False
 ):
@@ -214,6 +217,7 @@ def _max_pool_with_indices(xp, self, d, kernel_size, stride, padding, dilation, 
 
 
 @array_kernel("max_pool2d_with_indices")
+@keeps_format
 def max_pool2d_with_indices_kernel(
     xp, self, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False
 ):
@@ -223,6 +227,7 @@ def max_pool2d_with_indices_kernel(
 
 
 @array_kernel("max_pool3d_with_indices")
+@keeps_format
 def max_pool3d_with_indices_kernel(
     xp, self, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False
 ):
@@ -320,8 +325,9 @@ def _avg_pool(xp, self, d, kernel_size, stride, padding, ceil_mode, include, ove
     result = xp.array(windows.view(padded, next(offsets)), order="C", copy=True)
     for offset in offsets:
         xp.add(result, windows.view(padded, offset), out=result)
-    if result.dtype.kind == "i":
-        return result // divisors
+    if result.dtype.kind in "iu":
+        # Integers are divided towards zero.
+        return (result - xp.fmod(result, divisors)) // divisors
     return xp.divide(result, divisors, out=result)
 
 
@@ -342,6 +348,7 @@ def _avg_pool_backward(
 
 
 @array_kernel("avg_pool2d")
+@keeps_format
 def avg_pool2d_kernel(
     xp, self, kernel_size, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True,
     divisor_override=None,
@@ -451,6 +458,7 @@ def _adaptive_avg_backward(xp, grad_output, self, d):
 
 
 @array_kernel("_adaptive_avg_pool2d")
+@keeps_format
 @float_kernel
 def adaptive_avg_pool2d_kernel(xp, self, output_size):
     return _adaptive_avg(xp, self, 2, output_size)
@@ -500,6 +508,7 @@ def _adaptive_max(xp, self, d, output_size):
 
 
 @array_kernel("adaptive_max_pool2d")
+@keeps_format
 @float_kernel
 def adaptive_max_pool2d_kernel(xp, self, output_size):
     return _adaptive_max(xp, self, 2, output_size)
@@ -545,6 +554,7 @@ def _unpool(xp, self, indices, d, output_size):
 
 
 @array_kernel("max_unpool2d")
+@keeps_format
 def max_unpool2d_kernel(xp, self, indices, output_size):
     return _unpool(xp, self, indices, 2, output_size)
 

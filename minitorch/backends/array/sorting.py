@@ -180,7 +180,8 @@ def _rows(xp, self, dim):
 
 
 def _chosen(xp, self, dim, indices):
-    return contiguous(xp, xp.take(self, indices, axis=dim))
+    # As in PyTorch the slices lie one after the other.
+    return xp.moveaxis(xp.take(xp.moveaxis(self, dim, 0), indices, axis=0), 0, dim)
 
 
 @array_kernel("unique_dim")

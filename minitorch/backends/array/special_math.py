@@ -208,6 +208,7 @@ def polygamma(xp, n, x):
 _MANY = 2000
 _EPSILON = 1e-16
 _TINY = 1e-300
+_LARGE_A = 1e5
 
 
 def igamma(xp, a, x):
@@ -234,6 +235,9 @@ def _incomplete_gamma(xp, a, x, upper):
         result = xp.where(by_series, 1.0 - lower, fraction)
     else:
         result = xp.where(by_series, lower, 1.0 - fraction)
+    large = safe_a > _LARGE_A
+    if large.any():
+        result = xp.where(large, _gamma_of_large(xp, safe_a, safe_x, upper), result)
     at_zero, at_infinity = (1.0, 0.0) if upper else (0.0, 1.0)
     # The limits: x at an end with a > 0, a at an end with x > 0.
     edge = xp.where(x == 0.0, at_zero, xp.where(xp.isinf(x), at_infinity, xp.nan))
@@ -242,6 +246,24 @@ def _incomplete_gamma(xp, a, x, upper):
     bad = (a < 0.0) | (x < 0.0) | ((a == 0.0) & (x == 0.0)) | (xp.isinf(a) & xp.isinf(x))
     edge = xp.where(bad | xp.isnan(a) | xp.isnan(x), xp.nan, edge)
     return xp.where(valid, result, edge)
+
+
+def _gamma_of_large(xp, a, x, upper):
+    """Evaluate the first two terms of Temme's uniform expansion (1979), which is exact enough beyond `_LARGE_A`."""
+    a = xp.maximum(a, _LARGE_A)
+    u = (x - a) / a
+    near = xp.absolute(u) < 1e-3
+    small = xp.where(near, u, 0.0)
+    half_square = xp.where(
+        near, small * small * (0.5 - small * (1 / 3 - small * (0.25 - small * 0.2))), u - xp.log1p(u)
+    )
+    eta = xp.copysign(xp.sqrt(2.0 * half_square), u)
+    e = xp.clip(eta, -0.25, 0.25)  # further out the exponential leaves nothing
+    first = -1 / 3 + e * (1 / 12 + e * (-2 / 135 + e * (1 / 864 + e * (1 / 2835))))
+    second = -1 / 540 + e * (-1 / 288 + e * (1 / 378))
+    rest = xp.exp(-a * half_square) / xp.sqrt(2.0 * math.pi * a) * (first + second / a)
+    scaled = eta * xp.sqrt(0.5 * a)
+    return 0.5 * erfc(xp, scaled) + rest if upper else 0.5 * erfc(xp, -scaled) - rest
 
 
 def _gamma_series(xp, a, x):

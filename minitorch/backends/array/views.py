@@ -212,15 +212,23 @@ def to_copy_kernel(
     if self.dtype.kind == "c" and target.kind not in "cb":
         self = self.real
     if self.dtype.kind in "fV" and target.kind in "iu":
-        return float_to_integer(xp, self, target)
+        self = float_to_integer(xp, self, target)
+        if memory_format is None:
+            return self
+    if target.char == "e" and self.dtype.char == "d":
+        self = self.astype(xp.float32)  # rounded twice, as PyTorch does
     if memory_format is None and self.flags.c_contiguous:
         return self.astype(target)
     return copy_in_format(xp, self, target, memory_format)
 
 
 def float_to_integer(xp, array, target):
-    """Cast floats to integers: towards zero, wrapping as the machine's 64-bit conversion does."""
-    if target.itemsize < 8:
+    """Cast floats to integers: towards zero; out of range as the machine converts to 32 or 64 bits, then wrapping."""
+    if array.dtype.kind == "V":
+        array = array.astype(xp.float32)
+    if target.itemsize < 4:
+        return array.astype(xp.int32).astype(target)
+    if target.char == "I":
         return array.astype(xp.int64).astype(target)
     return array.astype(target)
 
@@ -235,6 +243,8 @@ def copy_kernel(xp, self, src, non_blocking=False):
         src = src.real
     elif self.dtype.kind in "iu" and src.dtype.kind in "fV":
         src = float_to_integer(xp, src, self.dtype)
+    elif self.dtype.char == "e" and src.dtype.char == "d":
+        src = src.astype(xp.float32)
     xp.copyto(self, src, casting="unsafe")
     return self
 

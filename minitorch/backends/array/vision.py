@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from math import ceil
 
+from minitorch.backends.array.layout import keeps_format
 from minitorch.backends.array.precision import float_kernel, rounded, widen
 from minitorch.backends.array.registry import array_kernel
+from minitorch.backends.array.resampling_bytes import resample_bytes
 
 # ---------------------------------------------------------------- padding
 
 
 @array_kernel("constant_pad_nd")
+@keeps_format
 def constant_pad_nd_kernel(xp, self, pad, value=0):
     if len(pad) % 2 or len(pad) > 2 * self.ndim:
         raise ValueError("bad pad")
@@ -79,11 +82,13 @@ def _index_pad_backward(xp, grad_output, self, padding, index_of):
 
 
 @array_kernel("reflection_pad1d", "reflection_pad2d", "reflection_pad3d")
+@keeps_format
 def reflection_pad_kernel(xp, self, padding):
     return _index_pad(xp, self, padding, reflected, True)
 
 
 @array_kernel("replication_pad1d", "replication_pad2d", "replication_pad3d")
+@keeps_format
 def replication_pad_kernel(xp, self, padding):
     return _index_pad(xp, self, padding, replicated, False)
 
@@ -252,11 +257,13 @@ def upsample_nearest1d_kernel(xp, self, output_size, scales=None):
 
 
 @array_kernel("upsample_nearest2d")
+@keeps_format
 def upsample_nearest2d_kernel(xp, self, output_size, scales_h=None, scales_w=None):
     return _nearest(xp, self, output_size, (scales_h, scales_w), False)
 
 
 @array_kernel("upsample_nearest3d")
+@keeps_format
 def upsample_nearest3d_kernel(
     xp, self, output_size, scales_d=None, scales_h=None, scales_w=None
 ):
@@ -269,11 +276,13 @@ def upsample_nearest_exact1d_kernel(xp, self, output_size, scales=None):
 
 
 @array_kernel("_upsample_nearest_exact2d")
+@keeps_format
 def upsample_nearest_exact2d_kernel(xp, self, output_size, scales_h=None, scales_w=None):
     return _nearest(xp, self, output_size, (scales_h, scales_w), True)
 
 
 @array_kernel("_upsample_nearest_exact3d")
+@keeps_format
 def upsample_nearest_exact3d_kernel(
     xp, self, output_size, scales_d=None, scales_h=None, scales_w=None
 ):
@@ -333,6 +342,20 @@ def _smooth(xp, self, output_size, scales, taps_of, align_corners, *options):
     return _resample(xp, self, taps)
 
 
+def _smooth_image(xp, self, *arguments):
+    """Resample an image of floats, or of bytes."""
+    if self.dtype.char != "B":
+        return float_kernel(_smooth)(xp, self, *arguments)
+    output_size, scales, taps_of, align_corners, *options = arguments
+    _check_resample(self, output_size, len(output_size))
+    double = xp.dtype("float64")
+    taps = [
+        (c, taps_of(xp, n, c, align_corners, s, double, *options))
+        for n, c, s in zip(self.shape[2:], output_size, scales, strict=True)
+    ]
+    return resample_bytes(xp, self, taps)
+
+
 def _smooth_backward(
     xp, grad, output_size, input_size, scales, taps_of, align_corners, *options
 ):
@@ -350,14 +373,15 @@ def upsample_linear1d_kernel(xp, self, output_size, align_corners, scales=None):
 
 
 @array_kernel("upsample_bilinear2d")
-@float_kernel
+@keeps_format
 def upsample_bilinear2d_kernel(
     xp, self, output_size, align_corners, scales_h=None, scales_w=None
 ):
-    return _smooth(xp, self, output_size, (scales_h, scales_w), linear_taps, align_corners)
+    return _smooth_image(xp, self, output_size, (scales_h, scales_w), linear_taps, align_corners)
 
 
 @array_kernel("upsample_trilinear3d")
+@keeps_format
 @float_kernel
 def upsample_trilinear3d_kernel(
     xp, self, output_size, align_corners, scales_d=None, scales_h=None, scales_w=None
@@ -367,29 +391,29 @@ def upsample_trilinear3d_kernel(
 
 
 @array_kernel("upsample_bicubic2d")
-@float_kernel
+@keeps_format
 def upsample_bicubic2d_kernel(
     xp, self, output_size, align_corners, scales_h=None, scales_w=None
 ):
-    return _smooth(xp, self, output_size, (scales_h, scales_w), cubic_taps, align_corners)
+    return _smooth_image(xp, self, output_size, (scales_h, scales_w), cubic_taps, align_corners)
 
 
 @array_kernel("_upsample_bilinear2d_aa")
-@float_kernel
+@keeps_format
 def upsample_bilinear2d_aa_kernel(
     xp, self, output_size, align_corners, scales_h=None, scales_w=None
 ):
     scales = (scales_h, scales_w)
-    return _smooth(xp, self, output_size, scales, antialias_taps, align_corners, False)
+    return _smooth_image(xp, self, output_size, scales, antialias_taps, align_corners, False)
 
 
 @array_kernel("_upsample_bicubic2d_aa")
-@float_kernel
+@keeps_format
 def upsample_bicubic2d_aa_kernel(
     xp, self, output_size, align_corners, scales_h=None, scales_w=None
 ):
     scales = (scales_h, scales_w)
-    return _smooth(xp, self, output_size, scales, antialias_taps, align_corners, True)
+    return _smooth_image(xp, self, output_size, scales, antialias_taps, align_corners, True)
 
 
 @array_kernel("upsample_linear1d_backward")

@@ -419,7 +419,7 @@ class CPUGenerator(Generator):
         score = weights / arrivals  # the largest belongs to the first to arrive
         if count == 1:
             return score.argmax(1).reshape(rows, 1)
-        return (-score).argsort(1, kind="stable")[:, :count]
+        return np.ascontiguousarray((-score).argsort(1, kind="stable")[:, :count])
 
 
 GENERATOR_TYPES["cpu"] = CPUGenerator

@@ -129,9 +129,10 @@ def local_response_norm(
     if input.numel() == 0:
         return input
     square = input.mul(input)
-    padding = [0] * (2 * (ndim - 2)) + [size // 2, (size - 1) // 2]
-    padded = F.constant_pad_nd(square, padding)
-    mean = padded.unfold(1, size, 1).mean(-1)
+    # The channels become the rows of images of one channel.
+    images = square.reshape(input.shape[0], 1, input.shape[1], -1)
+    padded = F.constant_pad_nd(images, [0, 0, size // 2, (size - 1) // 2])
+    mean = F.avg_pool2d(padded, [size, 1], [1]).reshape(input.shape)
     return input / mean.mul(alpha).add(k).pow(beta)
 
 

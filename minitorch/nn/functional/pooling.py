@@ -11,9 +11,10 @@ __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
     "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices",
     "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices", "avg_pool1d", "avg_pool2d",
-    "avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d", "max_pool1d_with_indices",
-    "max_pool2d", "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices",
-    "max_unpool1d", "max_unpool2d", "max_unpool3d",
+    "avg_pool3d", "fractional_max_pool2d", "fractional_max_pool2d_with_indices",
+    "fractional_max_pool3d", "fractional_max_pool3d_with_indices", "lp_pool1d", "lp_pool2d",
+    "lp_pool3d", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices",
+    "max_pool3d", "max_pool3d_with_indices", "max_unpool1d", "max_unpool2d", "max_unpool3d",
 ]  # fmt: skip
 
 avg_pool1d = F.avg_pool1d
@@ -266,3 +267,74 @@ def max_unpool3d(
     """Return zeros with the elements of `input` at `indices`, as `max_pool3d` gave them."""
     size, strides, pads = _unpool(input, kernel_size, stride, padding, output_size, 3)
     return F.max_unpool3d(input, indices, size, strides, pads)
+
+
+# ---------------------------------------------------------------- windows at random places
+
+
+def _fractional(
+    operator: Any, input: Tensor, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Tensor | None,
+    count: int,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    name = f"fractional_max_pool{count}d"
+    if output_size is None:
+        if output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        ratios = [output_ratio] * count if isinstance(output_ratio, float) else list(output_ratio)
+        if len(ratios) != count:
+            raise ValueError(f"{name} requires output_ratio to be a number or {count} of them, got {output_ratio}")
+        output_size = [int(n * r) for n, r in zip(input.shape[-count:], ratios, strict=True)]
+    if samples is None:
+        batch = 1 if input.dim() == count + 1 else input.shape[0]
+        samples = F.rand([batch, input.shape[-count - 1], count], dtype=input.dtype, device=input.device)
+    return operator(input, _list(kernel_size, count), _list(output_size, count), samples)
+
+
+def fractional_max_pool2d_with_indices(
+    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+    return_indices: bool = False, _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Return `fractional_max_pool2d`, and where in each plane its elements come from."""
+    return _fractional(
+        F.fractional_max_pool2d, input, kernel_size, output_size, output_ratio, _random_samples, 2
+    )
+
+
+def fractional_max_pool3d_with_indices(
+    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+    return_indices: bool = False, _random_samples: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Return `fractional_max_pool3d`, and where in each volume its elements come from."""
+    return _fractional(
+        F.fractional_max_pool3d, input, kernel_size, output_size, output_ratio, _random_samples, 3
+    )
+
+
+def fractional_max_pool2d(
+    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+    return_indices: bool = False, _random_samples: Tensor | None = None,
+) -> Any:  # fmt: skip
+    """Return the maxima of windows that start at random places (Graham, 2014).
+
+    Parameters
+    ----------
+    output_size : int or two of them
+        How many windows; or else
+    output_ratio : float or two of them
+        how many for each element of the input, less than 1.
+    """
+    result = fractional_max_pool2d_with_indices(
+        input, kernel_size, output_size, output_ratio, return_indices, _random_samples
+    )
+    return result if return_indices else result[0]
+
+
+def fractional_max_pool3d(
+    input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+    return_indices: bool = False, _random_samples: Tensor | None = None,
+) -> Any:  # fmt: skip
+    """Return the maxima of windows of volumes that start at random places; see `fractional_max_pool2d`."""
+    result = fractional_max_pool3d_with_indices(
+        input, kernel_size, output_size, output_ratio, return_indices, _random_samples
+    )
+    return result if return_indices else result[0]

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from minitorch.autograd.grad_mode import no_grad
-from minitorch.core.dtype import int64
 from minitorch.ops import functions as F
-from minitorch.tensor.creation import tensor
 from minitorch.tensor.tensor import Tensor
 
 __all__ = ["bilinear", "embedding", "embedding_bag", "linear", "one_hot"]
@@ -16,6 +12,7 @@ linear = F.linear
 one_hot = F.one_hot
 
 _embedding = F.embedding
+_BAG_MODES = {"sum": 0, "mean": 1, "max": 2}
 
 
 def embedding(
@@ -58,11 +55,7 @@ def embedding(
 def _renorm_rows(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
     """Scale the rows of `weight` that are looked up to at most `max_norm`, in place."""
     with no_grad():
-        used = input.reshape(-1).unique()
-        rows = weight.index_select(0, used)
-        norms = rows.norm(norm_type, 1, keepdim=True)
-        scale = F.where(norms > max_norm, max_norm / (norms + 1e-7), F.ones_like(norms))
-        weight.index_copy_(0, used, rows * scale)
+        F.embedding_renorm_(weight, input, max_norm, norm_type)
 
 
 def embedding_bag(
@@ -94,7 +87,7 @@ def embedding_bag(
     padding_idx : int, optional
         Rows that do not count.
     """
-    if mode not in ("sum", "mean", "max"):
+    if mode not in _BAG_MODES:
         raise ValueError("mode has to be one of sum, mean or max")
     if per_sample_weights is not None:
         if input.shape != per_sample_weights.shape:
@@ -114,74 +107,26 @@ def embedding_bag(
                 "mini-batch of fixed length sequences"
             )
         bags, length = input.shape
-        starts = [length * i for i in range(bags + 1)]
+        offsets = F.arange(0, bags * length, length, dtype=input.dtype, device=input.device) if length else (
+            F.zeros([bags], dtype=input.dtype, device=input.device)
+        )
         input = input.reshape(-1)
         if per_sample_weights is not None:
             per_sample_weights = per_sample_weights.reshape(-1)
+        include_last_offset = False
     elif input.dim() == 1:
         if offsets is None:
             raise ValueError("offsets has to be a 1D Tensor but got None")
         if offsets.dim() != 1:
             raise ValueError("offsets has to be a 1D Tensor")
-        starts = offsets.tolist()
-        if not include_last_offset:
-            starts.append(input.numel())
-        if starts and starts[0] != 0:
-            raise RuntimeError(f"offsets[0] has to be 0, but got {starts[0]}")
     else:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
     if max_norm is not None:
         _renorm_rows(weight, input, max_norm, norm_type)
-    padding = -1
-    if padding_idx is not None:
-        padding = padding_idx if padding_idx >= 0 else padding_idx + weight.shape[0]
-    rows = _embedding(weight, input, padding, scale_grad_by_freq, sparse)
-    return _bags(rows, input, starts, mode, per_sample_weights, padding)
-
-
-def _bags(
-    rows: Tensor, input: Tensor, starts: list[int], mode: str, factors: Any, padding: int
-) -> Tensor:
-    """Reduce the rows of each bag."""
-    count = len(starts) - 1
-    lengths = [starts[i + 1] - starts[i] for i in range(count)]
-    if factors is not None:
-        rows = rows * factors.unsqueeze(1)
-    bag_of_row = F.repeat_interleave(
-        tensor(lengths, dtype=int64, device=input.device)
-    )
-    kept = input != padding
-    if padding >= 0:
-        rows, bag_of_row = rows[kept], bag_of_row[kept]
-    if mode == "max":
-        return _max_bags(rows, bag_of_row, count)
-    size = rows.shape[1]
-    total = F.zeros([count, size], dtype=rows.dtype, device=rows.device)
-    total = total.index_add(0, bag_of_row, rows)
-    if mode == "sum":
-        return total
-    sizes = F.zeros([count], dtype=rows.dtype, device=rows.device)
-    sizes = sizes.index_add(0, bag_of_row, F.ones_like(bag_of_row).to(rows.dtype))
-    return total / sizes.clamp(min=1).unsqueeze(1)
-
-
-def _max_bags(rows: Tensor, bag_of_row: Tensor, count: int) -> Tensor:
-    """Return the maxima of each bag; 0 for an empty one."""
-    results = []
-    owners = bag_of_row.tolist()
-    start = 0
-    for bag in range(count):
-        stop = start
-        while stop < len(owners) and owners[stop] == bag:
-            stop += 1
-        if stop == start:
-            results.append(F.zeros([rows.shape[1]], dtype=rows.dtype, device=rows.device))
-        else:
-            results.append(rows[start:stop].max(0)[0])
-        start = stop
-    if not results:
-        return rows.new_zeros([0, rows.shape[1]])
-    return F.stack(results)
+    return F.embedding_bag(
+        weight, input, offsets, scale_grad_by_freq, _BAG_MODES[mode], sparse, per_sample_weights, include_last_offset,
+        padding_idx,
+    )[0]  # fmt: skip
 
 
 def bilinear(
@@ -207,6 +152,6 @@ def bilinear(
         )
     first = input1.reshape(-1, input1.shape[-1])
     second = input2.reshape(-1, input2.shape[-1])
-    result = (first.matmul(weight) * second).sum(-1).t()
+    result = first.matmul(weight).transpose(0, 1).matmul(second.unsqueeze(-1))
     result = result.reshape(*input1.shape[:-1], weight.shape[0])
     return result if bias is None else result + bias

@@ -11,7 +11,8 @@ from minitorch.tensor.tensor import Tensor
 
 __all__ = [
     "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d",
+    "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d",
+    "FractionalMaxPool2d", "FractionalMaxPool3d", "LPPool1d",
     "LPPool2d", "LPPool3d", "MaxPool1d", "MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d",
     "MaxUnpool3d",
 ]  # fmt: skip
@@ -384,3 +385,57 @@ class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     def forward(self, input: Tensor) -> Any:
         """Return the maxima (and their indices)."""
         return F.adaptive_max_pool3d(input, self.output_size, self.return_indices)
+
+
+class _FractionalMaxPoolNd(Module):
+    __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
+
+    def __init__(
+        self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
+        _random_samples: Tensor | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        if (output_size is None) == (output_ratio is None):
+            raise ValueError(
+                f"{type(self).__name__} requires specifying either an output size, or a pooling ratio, and only one "
+                "of them"
+            )
+        ratios = output_ratio if isinstance(output_ratio, (tuple, list)) else (output_ratio,)
+        if output_ratio is not None and not all(0 < r < 1 for r in ratios):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+        self.kernel_size = kernel_size
+        self.output_size = output_size
+        self.output_ratio = output_ratio
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+
+
+class FractionalMaxPool2d(_FractionalMaxPoolNd):
+    """Maxima over windows of images that start at random places (Graham, 2014).
+
+    Parameters
+    ----------
+    kernel_size : int or tuple
+    output_size : int or tuple, optional
+        How many windows; or else
+    output_ratio : float or tuple, optional
+        how many for each element of the input, less than 1.
+    return_indices : bool
+        Return also where the maxima are.
+    """
+
+    def forward(self, input: Tensor) -> Any:
+        """Return the maxima (and their indices)."""
+        return F.fractional_max_pool2d(
+            input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples
+        )
+
+
+class FractionalMaxPool3d(_FractionalMaxPoolNd):
+    """Maxima over windows of volumes at random places; parameters as for `FractionalMaxPool2d`."""
+
+    def forward(self, input: Tensor) -> Any:
+        """Return the maxima (and their indices)."""
+        return F.fractional_max_pool3d(
+            input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples
+        )

@@ -64,21 +64,20 @@ def prelu_composite(self, weight):
 def rrelu_composite(
     self, lower=0.125, upper=0.33333333333333331, training=False, generator=None
 ):
-    if not training:
-        return F.leaky_relu(self, (lower + upper) / 2)
     if lower > upper:
         raise RuntimeError(
             f"rrelu: Lower bound should be less than or equal to the upper bound, but got "
             f"{lower} and {upper}"
         )
-    # One draw for each element that is not positive, in order.
+    if not training:
+        return F.leaky_relu(self, (lower + upper) / 2)
+    # One draw for each element that is not positive, in order; without values, for each element.
     negative = self.detach() <= 0
     slopes = F.ones_like(self, requires_grad=False).contiguous()
-    count = int(negative.sum())
+    count = self.numel() if self.is_meta else int(negative.sum())
     draws = F.empty([count], dtype=float64, device=self.device)
     draws.uniform_(lower, upper, generator=generator)
-    slopes[negative] = draws.to(self.dtype)
-    return self * slopes
+    return self * F.masked_scatter(slopes, negative, draws.to(self.dtype))
 
 
 # Called directly, without choosing among overloads again.

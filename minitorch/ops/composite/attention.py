@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import sqrt
 
-from minitorch.core.dtype import bool_
+from minitorch.core.dtype import bfloat16, bool_, float16, float32
 from minitorch.ops import functions as F
-from minitorch.ops.composite.registry import composite_implicit
+from minitorch.ops.composite.registry import composite_explicit, composite_implicit
 
 
 def _validate(query, key, value, attn_mask, is_causal):
@@ -87,6 +87,14 @@ def scaled_dot_product_attention_math_composite(
 ):  # fmt: skip
     if enable_gqa:
         key, value = _repeated_heads(query, key, value)
+    dtype = query.dtype
+    if dtype in (bfloat16, float16):
+        # Rounded once, at the end.
+        query, key, value = query.to(float32), key.to(float32), value.to(float32)
+        result, attention = scaled_dot_product_attention_math_composite(
+            query, key, value, attn_mask, dropout_p, is_causal, dropout_mask, scale=scale
+        )
+        return result.to(dtype), attention.to(dtype)
     if scale is None:
         scale = 1.0 / sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     if is_causal:
@@ -110,7 +118,7 @@ def scaled_dot_product_attention_math_composite(
     return attention.matmul(value), attention
 
 
-@composite_implicit("_safe_softmax")
+@composite_explicit("_safe_softmax")
 def safe_softmax_composite(self, dim, dtype=None):
     """Softmax that gives zeros, not NaN, for a row of -inf."""
     out = F.softmax(self, dim, dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations, combinations_with_replacement
 
 from minitorch.core.dtype import from_numpy_dtype
+from minitorch.core.memory_format import contiguous_format
 from minitorch.core.meta_array import MetaArray
 from minitorch.core.promotion import result_type
 from minitorch.ops import functions as F
@@ -206,7 +207,7 @@ def rot90_composite(self, k=1, dims=(0, 1)):
     )
     k %= 4
     if k == 0:
-        return F.clone(self)
+        return F.clone(self, memory_format=contiguous_format)
     if k == 2:
         return F.flip(self, [first, second])
     return F.transpose(F.flip(self, [second if k == 1 else first]), first, second)

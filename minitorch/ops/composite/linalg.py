@@ -105,9 +105,9 @@ def tensordot_composite(self, other, dims_self, dims_other):
     for a, b, given, given_other in zip(own, others, dims_self, dims_other, strict=True):
         n, m = self.shape[a], other.shape[b]
         if n == 1 != m:
-            other = F.sum(other, [b], True)
+            other = F.sum(other, [b], True, dtype=other.dtype)
         elif m == 1 != n:
-            self = F.sum(self, [a], True)
+            self = F.sum(self, [a], True, dtype=self.dtype)
         else:
             check(
                 n == m,
@@ -886,3 +886,17 @@ def vander_composite(x, *, N=None):
         x = x.to(promote_types(x.dtype, int64))
     powers = F.cumprod(F.expand(F.unsqueeze(x, -1), [*x.shape, count - 1]), -1)
     return F.cat([F.new_ones(powers, [*x.shape, 1]), powers], -1)
+
+
+@composite_implicit("vander")
+def vander_matrix_composite(x, N=None, increasing=False):
+    check(x.dim() == 1, f"vander(): x must be a one-dimensional tensor, got {x.dim()} dimension(s)")
+    count = x.shape[0] if N is None else N
+    check(count >= 0, f"vander(): N must be non-negative, got {count}")
+    if not (x.is_floating_point() or x.is_complex()):
+        from minitorch.core.dtype import int64
+
+        x = x.to(promote_types(x.dtype, int64))
+    columns = F.expand(F.unsqueeze(x, -1), [x.shape[0], max(count - 1, 0)])
+    powers = F.cat([F.new_ones(x, [x.shape[0], min(count, 1)]), F.cumprod(columns, -1)], -1)
+    return powers if increasing else F.flip(powers, [1])

@@ -348,3 +348,61 @@ def ctc_loss_tensor_composite(
         log_probs, targets, input_lengths.reshape(-1).tolist(),
         target_lengths.reshape(-1).tolist(), blank, reduction, zero_infinity,
     )  # fmt: skip
+
+
+# ---------------------------------------------------------------- distances of all pairs
+
+# Differences of all pairs that the gradient may hold at once.
+_MOST_DIFFERENCES = 1 << 22
+
+
+@composite_implicit("cdist")
+def cdist_composite(x1, x2, p=2.0, compute_mode=None):
+    for name, x in (("x1", x1), ("x2", x2)):
+        if x.dim() < 2:
+            raise RuntimeError(
+                f"cdist(): {name} must have rows and columns, got {x.dim()} dimension(s); "
+                f"pass {name}.unsqueeze(0) for a single row"
+            )
+        if not x.is_floating_point():
+            raise RuntimeError(
+                f"cdist(): only floating-point dtypes are supported, {name} got: "
+                f"{x.dtype.scalar_name}"
+            )
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(
+            f"cdist(): x1 and x2 must have the same number of columns, got {x1.shape[-1]} and "
+            f"{x2.shape[-1]}"
+        )
+    if p < 0:
+        raise RuntimeError(f"cdist(): p must be non-negative, got {p}")
+    if compute_mode not in (None, 0, 1, 2):
+        raise RuntimeError(f"cdist(): possible modes: 0, 1, 2, but was: {compute_mode}")
+    batch = broadcast_shapes(tuple(x1.shape[:-2]), tuple(x2.shape[:-2]))
+    x1 = x1.expand([*batch, *x1.shape[-2:]])
+    x2 = x2.expand([*batch, *x2.shape[-2:]])
+    return F._cdist_forward(x1, x2, p, compute_mode)
+
+
+@composite_implicit("_cdist_backward")
+def _cdist_backward_composite(grad, x1, x2, p, cdist):
+    if p == 0.0 or 0 in x1.shape or 0 in x2.shape:
+        return F.zeros_like(x1)
+    if p == 2.0 and x1.numel() * x2.shape[-2] > _MOST_DIFFERENCES:
+        weight = F.where(cdist != 0, grad / cdist, 0.0)
+        return weight.sum(-1, keepdim=True) * x1 - F.matmul(weight, x2)
+    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    distance, grad = cdist.unsqueeze(-1), grad.unsqueeze(-1)
+    if p == 1.0:
+        return (grad * F.sign(difference)).sum(-2)
+    if p == float("inf"):
+        return (grad * F.sign(difference) * (F.abs(difference) == distance)).sum(-2)
+    apart = distance != 0
+    if p < 2.0:
+        apart = F.logical_and(apart, difference != 0)
+    distance = F.where(apart, distance, 1.0)
+    if p == 2.0:
+        return F.where(apart, grad * (difference / distance), 0.0).sum(-2)
+    size = F.where(apart, F.abs(difference), 1.0)
+    slope = F.sign(difference) * F.pow(size, p - 1.0) / F.pow(distance, p - 1.0)
+    return F.where(apart, grad * slope, 0.0).sum(-2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from minitorch.core.dtype import complex128, finfo, float32, float64, uint8
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_implicit
@@ -69,4 +70,36 @@ def instance_norm_composite(
 
 @composite_implicit("rms_norm")
 def rms_norm_composite(input, normalized_shape, weight=None, eps=None):
+    if input.is_complex():
+        # The mean is that of the squares, not of the squared lengths, as in PyTorch.
+        if eps is None:
+            eps = finfo(float64 if input.dtype is complex128 else float32).eps
+        dims = list(range(-len(normalized_shape), 0))
+        result = input * F.rsqrt(F.mean(input * input, dims, True) + eps)
+        return result if weight is None else result * weight
     return F._fused_rms_norm(input, normalized_shape, weight, eps)[0]
+
+
+@composite_implicit("_native_batch_norm_legit")
+def native_batch_norm_legit_composite(
+    input, weight, bias, running_mean, running_var, training, momentum, eps
+):
+    return F.native_batch_norm(
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )
+
+
+@composite_implicit("_native_batch_norm_legit.no_stats")
+def native_batch_norm_no_stats_composite(input, weight, bias, training, momentum, eps):
+    return F.native_batch_norm(input, weight, bias, None, None, training, momentum, eps)
+
+
+@composite_implicit("_batch_norm_with_update")
+def batch_norm_with_update_composite(
+    input, weight, bias, running_mean, running_var, momentum, eps
+):
+    results = F.native_batch_norm(
+        input, weight, bias, running_mean, running_var, True, momentum, eps
+    )
+    # The fourth is what a GPU library keeps for its backward pass.
+    return (*results, F.empty([0], dtype=uint8, device=input.device))

@@ -215,7 +215,7 @@ def renorm_composite(self, p, dim, maxnorm):
     others = [d for d in range(self.dim()) if d != dim]
     norm = F.linalg_vector_norm(self, p, others, True)
     scale = F.where(norm > maxnorm, maxnorm / (norm + 1e-7), F.ones_like(norm))
-    return self * scale
+    return (self * scale).contiguous()
 
 
 # ---------------------------------------------------------------- comparison
@@ -544,3 +544,23 @@ def common_dtype(tensors):
     for tensor in tensors[1:]:
         result = promote_types(result, tensor.dtype)
     return result
+
+
+@composite_implicit("sum_to_size")
+def sum_to_size_composite(self, size):
+    shape = tuple(self.shape)
+    lead = len(shape) - len(size)
+    fits = lead >= 0 and all(
+        n in (1, m) for n, m in zip(size, shape[max(lead, 0) :], strict=True)
+    )
+    check(
+        fits,
+        f"sum_to_size(): size {list(size)} is not expandable to size {list(shape)}; each of its "
+        "sizes must be 1 or the tensor's",
+    )
+    dims = [*range(lead), *(lead + i for i, n in enumerate(size) if n == 1 != shape[lead + i])]
+    if not size:
+        return F.sum(self)
+    if not dims:
+        return self
+    return F.reshape(F.sum(self, dims, True), size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minitorch.core.memory_format import contiguous_format, preserve_format
+from minitorch.core.memory_format import contiguous_format, preserve_format, suggested_format
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_explicit, composite_implicit
@@ -111,8 +111,10 @@ def narrow_composite(self, dim, start, length):
 
 @composite_implicit("narrow.Tensor")
 def narrow_tensor_composite(self, dim, start, length):
-    if start.ndim != 0 or start.dtype.is_floating_point:
-        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    if start.ndim != 0 or start.handle.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"narrow(): start must be an 0-dim integral Tensor, got {start.dtype} of shape {list(start.shape)}."
+        )
     return F.narrow(self, dim, int(start.item()), length)
 
 
@@ -255,11 +257,21 @@ def atleast_1d_composite(self):
     return F.reshape(self, [1]) if self.ndim == 0 else self
 
 
+@composite_implicit("atleast_1d.Sequence")
+def atleast_1d_sequence_composite(tensors):
+    return [F.atleast_1d(t) for t in tensors]
+
+
 @composite_implicit("atleast_2d")
 def atleast_2d_composite(self):
     if self.ndim == 0:
         return F.reshape(self, [1, 1])
     return F.unsqueeze(self, 0) if self.ndim == 1 else self
+
+
+@composite_implicit("atleast_2d.Sequence")
+def atleast_2d_sequence_composite(tensors):
+    return [F.atleast_2d(t) for t in tensors]
 
 
 @composite_implicit("atleast_3d")
@@ -269,6 +281,11 @@ def atleast_3d_composite(self):
     if self.ndim == 1:
         return F.unsqueeze(F.unsqueeze(self, 0), -1)
     return F.unsqueeze(self, -1) if self.ndim == 2 else self
+
+
+@composite_implicit("atleast_3d.Sequence")
+def atleast_3d_sequence_composite(tensors):
+    return [F.atleast_3d(t) for t in tensors]
 
 
 # -- copies and casts --------------------------------------------------------------------------
@@ -296,7 +313,7 @@ def _to(self, dtype, device, non_blocking, copy, memory_format, layout=None):
         if same_place and (
             memory_format is None
             or memory_format is preserve_format
-            or tuple(self.handle.strides) == copy_strides(self.handle, memory_format)
+            or suggested_format(tuple(self.handle.shape), tuple(self.handle.strides)) is memory_format
         ):
             return self
     keywords = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from minitorch.core.dtype import int64
+from minitorch.core.memory_format import suggested_format
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_implicit
 
@@ -63,6 +64,14 @@ def pad_circular_composite(self, pad):
 # ---------------------------------------------------------------- rearrangement
 
 
+def _in_format_of(input, result, is_view=False):
+    """Return `result` as a tensor of its own in the memory format that `input` suggests."""
+    fmt = suggested_format(input.handle.shape, input.handle.strides)
+    if is_view:
+        return result.clone(memory_format=fmt)
+    return result.contiguous(memory_format=fmt)
+
+
 @composite_implicit("pixel_shuffle")
 def pixel_shuffle_composite(self, upscale_factor):
     name = "pixel_shuffle"
@@ -84,7 +93,7 @@ def pixel_shuffle_composite(self, upscale_factor):
     n = len(lead)
     split = self.reshape(*lead, out, r, r, h, w)
     moved = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return moved.reshape(*lead, out, h * r, w * r)
+    return _in_format_of(self, moved.reshape(*lead, out, h * r, w * r), r == 1)
 
 
 @composite_implicit("pixel_unshuffle")
@@ -107,7 +116,7 @@ def pixel_unshuffle_composite(self, downscale_factor):
     n = len(lead)
     split = self.reshape(*lead, c, h // r, r, w // r, r)
     moved = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return F.contiguous(moved).reshape(*lead, c * r * r, h // r, w // r)
+    return _in_format_of(self, moved.reshape(*lead, c * r * r, h // r, w // r), r == 1)
 
 
 @composite_implicit("channel_shuffle")
@@ -124,7 +133,8 @@ def channel_shuffle_composite(self, groups):
             f"and {groups} groups."
         )
     rest = self.shape[2:]
-    return self.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(self.shape)
+    split = self.reshape(n, groups, c // groups, *rest)
+    return _in_format_of(self, split.transpose(1, 2).reshape(self.shape), groups in (1, c))
 
 
 # ---------------------------------------------------------------- sampling at a grid
@@ -313,3 +323,15 @@ def affine_grid_generator_composite(theta, size, align_corners):
     columns.append(F.ones_like(columns[0]))
     base = F.stack(columns, -1).reshape(1, -1, d + 1).expand(theta.shape[0], prod(spatial), d + 1)
     return base.bmm(theta.transpose(1, 2)).reshape(theta.shape[0], *spatial, d)
+
+
+@composite_implicit("_upsample_bilinear2d_aa.vec")
+def upsample_bilinear2d_aa_vec_composite(input, output_size, align_corners, scale_factors):
+    if (output_size is None) == (scale_factors is None):
+        raise RuntimeError(
+            "_upsample_bilinear2d_aa(): must specify exactly one of output_size and scale_factors"
+        )
+    scales = [None, None] if scale_factors is None else list(scale_factors)
+    if output_size is None:
+        output_size = [int(n * s) for n, s in zip(input.shape[2:], scales, strict=True)]
+    return F._upsample_bilinear2d_aa(input, output_size, align_corners, *scales)

@@ -175,3 +175,19 @@ operator(
     "SymInt step=1) -> Tensor",
     out="slice_scatter.out", tags=CORE,
 )
+operator(
+    "nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", out="nonzero_static.out"
+)
+operator(
+    "_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor",
+    variants=FUNCTION,
+)
+operator(
+    "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor",
+    variants=FUNCTION,
+)
+operator(
+    "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? "
+    "offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
+    variants=FUNCTION,
+)

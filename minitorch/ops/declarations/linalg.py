@@ -329,3 +329,4 @@ operator(
     "linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
     out="linalg_tensorsolve.out", variants=FUNCTION, python_module="linalg",
 )
+operator("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", variants=FUNCTION)

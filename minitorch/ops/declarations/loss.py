@@ -142,6 +142,17 @@ operator(
 )
 operator("pdist(Tensor self, float p=2.) -> Tensor", variants=FUNCTION)
 operator(
+    "cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor", variants=FUNCTION
+)
+operator(
+    "_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
+    out="_cdist_forward.out", variants=FUNCTION,
+)
+operator(
+    "_cdist_backward(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist) -> Tensor",
+    out="_cdist_backward.out", variants=FUNCTION,
+)
+operator(
     "ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] "
     "target_lengths, int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor",
     variants=FUNCTION,

@@ -72,3 +72,18 @@ operator(
     "rstd, Tensor? weight, bool[2] output_mask) -> (Tensor, Tensor)",
     variants=0,
 )
+operator(
+    "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
+    "Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    variants=FUNCTION,
+)
+operator(
+    "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float "
+    "momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    variants=FUNCTION,
+)
+operator(
+    "_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
+    "Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+    variants=FUNCTION,
+)

@@ -145,3 +145,13 @@ operator(
     "padding) -> Tensor",
     out="max_unpool3d.out", variants=FUNCTION, python_module="nn",
 )
+operator(
+    "fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> "
+    "(Tensor, Tensor)",
+    out="fractional_max_pool2d.output", out_names=("output", "indices"), variants=FUNCTION, python_module="nn",
+)
+operator(
+    "fractional_max_pool3d(Tensor self, int[3] kernel_size, int[3] output_size, Tensor random_samples) -> "
+    "(Tensor, Tensor)",
+    out="fractional_max_pool3d.output", out_names=("output", "indices"), variants=FUNCTION, python_module="nn",
+)

@@ -1,6 +1,6 @@
 """Reductions, scans and norms."""
 
-from minitorch.ops.registry import CORE, DATA_DEPENDENT, FUNCTION, REDUCTION, operator
+from minitorch.ops.registry import CORE, DATA_DEPENDENT, FUNCTION, METHOD, REDUCTION, operator
 
 operator("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", tags=REDUCTION)
 operator(
@@ -293,4 +293,9 @@ operator("corrcoef(Tensor self) -> Tensor")
 operator(
     "special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     out="special_logsumexp.out", variants=FUNCTION, python_module="special",
+)
+operator("sum_to_size(Tensor self, SymInt[] size) -> Tensor", variants=METHOD)
+operator(
+    "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
+    out="hash_tensor.out",
 )

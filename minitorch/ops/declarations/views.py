@@ -10,7 +10,10 @@ operator("_unsafe_view(Tensor self, SymInt[] size) -> Tensor", variants=FUNCTION
 operator("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)")
 operator("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants=METHOD)
 operator("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants=METHOD)
-operator("as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", tags=CORE)
+operator(
+    "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
+    inplace="as_strided_", tags=CORE,
+)
 operator("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", inplace="transpose_")
 operator("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", inplace="swapaxes_")
 operator("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", inplace="swapdims_")
@@ -67,9 +70,12 @@ operator("resolve_conj(Tensor(a) self) -> Tensor(a)")
 operator("resolve_neg(Tensor(a) self) -> Tensor(a)")
 operator("real(Tensor(a) self) -> Tensor(a)", variants=FUNCTION)
 operator("imag(Tensor(a) self) -> Tensor(a)", variants=FUNCTION)
-operator("atleast_1d(Tensor self) -> Tensor", variants=0)
-operator("atleast_2d(Tensor self) -> Tensor", variants=0)
-operator("atleast_3d(Tensor self) -> Tensor", variants=0)
+operator("atleast_1d(Tensor self) -> Tensor", variants=FUNCTION)
+operator("atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", variants=FUNCTION)
+operator("atleast_2d(Tensor self) -> Tensor", variants=FUNCTION)
+operator("atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", variants=FUNCTION)
+operator("atleast_3d(Tensor self) -> Tensor", variants=FUNCTION)
+operator("atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", variants=FUNCTION)
 
 # The gradients of views.
 operator("select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor", variants=0)

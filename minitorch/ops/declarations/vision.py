@@ -166,6 +166,11 @@ operator(
     out="upsample_bicubic2d_backward.grad_input", out_names=("grad_input",), variants=0,
 )
 operator(
+    "_upsample_bilinear2d_aa.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? "
+    "scale_factors) -> Tensor",
+    variants=FUNCTION,
+)
+operator(
     "_upsample_bilinear2d_aa(Tensor self, SymInt[2] output_size, bool align_corners, float? "
     "scales_h=None, float? scales_w=None) -> Tensor",
     out="_upsample_bilinear2d_aa.out", variants=FUNCTION, python_module="nn",

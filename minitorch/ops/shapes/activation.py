@@ -170,7 +170,6 @@ def softshrink_shape(self, lambd=0.5):
         f"softshrink(): lambda must be in range [0, {_largest(self.dtype):g}] for input dtype "
         f"{from_numpy_dtype(self.dtype).scalar_name}, but found {lambd}",
     )
-    check(lambd >= 0, f"lambda must be greater or equal to 0, but found to be {lambd}.")
     return like(self)
 
 

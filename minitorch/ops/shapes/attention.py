@@ -43,7 +43,11 @@ def attention_shape(
     lead = broadcast_shapes(broadcast_shapes(query.shape[:2], key.shape[:2]), value.shape[:2])
     length = query.shape[2]
     dtype = query.dtype if query.dtype.itemsize >= 4 else FLOAT32
-    out = _by_position((*lead, length, value.shape[3]), query.dtype)
+    shape_ = (*lead, length, value.shape[3])
+    if lead[1] > 1 and length > 1 and query.strides[1] < query.strides[2]:
+        out = _by_position(shape_, query.dtype)
+    else:
+        out = MetaArray(shape_, query.dtype)
     return out, MetaArray((*lead, length), dtype)
 
 

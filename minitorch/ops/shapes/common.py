@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from operator import index as as_index
 
+from minitorch.core.memory_format import contiguous_format, format_strides, suggested_format
 from minitorch.core.meta_array import MetaArray, contiguous_strides, is_contiguous
 
 __all__ = [
-    "MetaArray", "broadcast_shapes", "check", "contiguous_strides", "is_contiguous", "normalize_dim", "normalize_dims",
-    "reduced_shape",
+    "MetaArray", "broadcast_shapes", "check", "contiguous_strides", "in_format_of", "is_contiguous", "keeps_format",
+    "normalize_dim", "normalize_dims", "reduced_shape",
 ]
 
 
@@ -80,3 +82,26 @@ def broadcast_shapes(*shapes: tuple) -> tuple:
                 )
             result[lead + i] = n
     return tuple(result)
+
+
+def in_format_of(array, result: MetaArray) -> MetaArray:
+    """Return a contiguous `result` in the memory format that `array` suggests."""
+    if result.ndim != array.ndim:
+        return result
+    fmt = suggested_format(array.shape, array.strides)
+    if fmt is contiguous_format:
+        return result
+    return MetaArray(result.shape, result.dtype, format_strides(result.shape, result.itemsize, fmt))
+
+
+def keeps_format(shape_function):
+    """Make the results of a shape function follow the memory format of its first argument."""
+
+    @wraps(shape_function)
+    def formatted_shape(self, *args, **kwargs):
+        result = shape_function(self, *args, **kwargs)
+        if isinstance(result, tuple):
+            return tuple([in_format_of(self, r) for r in result])
+        return in_format_of(self, result)
+
+    return formatted_shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from minitorch.core.dtype import from_numpy_dtype
-from minitorch.ops.shapes.common import MetaArray, check
+from minitorch.ops.shapes.common import MetaArray, check, in_format_of, is_contiguous
 from minitorch.ops.shapes.registry import shape
 
 
@@ -116,7 +116,8 @@ def convolution_shape(
             window_count(*each)
             for each in zip(sizes, kernel, stride, padding, dilation, strict=True)
         )
-    return MetaArray((input.shape[0], outputs, *out), input.dtype)
+    result = in_format_of(input, MetaArray((input.shape[0], outputs, *out), input.dtype))
+    return result if not is_contiguous(result) else in_format_of(weight, result)
 
 
 @shape("convolution_backward")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from minitorch.core.memory_format import channels_last, channels_last_3d, format_strides
+from minitorch.core.memory_format import channels_last, channels_last_3d, format_strides, iteration_axes
 from minitorch.core.promotion import result_type
 from minitorch.ops.shapes.common import (
     MetaArray,
     broadcast_shapes,
     check,
     is_contiguous,
+    keeps_format,
     normalize_dim,
 )
 from minitorch.ops.shapes.pointwise import elementwise_strides
@@ -367,10 +368,23 @@ def _check_positions(self, indices, name):
         dim += 1
 
 
+def rows_strides(self, index_ndim, result_shape) -> tuple:
+    """Return the strides of rows that an integer tensor picks: each row lies in memory as `self` does."""
+    shape_ = tuple(result_shape)
+    strides = [0] * len(shape_)
+    step = self.itemsize
+    for axis in reversed(iteration_axes(shape_, (0,) * index_ndim + tuple(self.strides[1:]))):
+        strides[axis] = step
+        step *= max(shape_[axis], 1)
+    return tuple(strides)
+
+
 @shape("index.Tensor")
 def index_shape(self, indices):
     result = index_result_shape(self, indices)
     _check_positions(self, indices, "index")
+    if len(indices) == 1 and self.ndim > 2 and indices[0] is not None and indices[0].dtype.char in "lqi":
+        return MetaArray(result, self.dtype, rows_strides(self, indices[0].ndim, result))
     return MetaArray(result, self.dtype)
 
 
@@ -660,6 +674,7 @@ def slice_scatter_shape(self, src, dim=0, start=None, end=None, step=1):
 
 
 @shape("roll")
+@keeps_format
 def roll_shape(self, shifts, dims=()):
     if dims or len(shifts) != 1:
         check(

@@ -202,3 +202,13 @@ def ctc_loss_backward_shape(
     zero_infinity=False,
 ):  # fmt: skip
     return MetaArray(log_probs.shape, log_probs.dtype)
+
+
+@shape("_cdist_forward")
+def _cdist_forward_shape(x1, x2, p, compute_mode):
+    check(
+        x1.ndim >= 2 and x1.shape[:-2] == x2.shape[:-2] and x1.shape[-1] == x2.shape[-1],
+        f"_cdist_forward(): batches and columns must agree, got shapes {list(x1.shape)} and "
+        f"{list(x2.shape)}",
+    )
+    return MetaArray((*x1.shape[:-1], x2.shape[-2]), x1.dtype)

@@ -6,7 +6,7 @@ import numpy as np
 
 from minitorch.core.dtype import from_numpy_dtype
 from minitorch.ops.shapes.activation import check_floating
-from minitorch.ops.shapes.common import MetaArray, check
+from minitorch.ops.shapes.common import MetaArray, check, keeps_format
 from minitorch.ops.shapes.registry import shape
 
 FLOAT32 = np.dtype(np.float32)
@@ -26,6 +26,7 @@ def _check_channels(array, channels, what, name):
 
 
 @shape("native_batch_norm")
+@keeps_format
 def native_batch_norm_shape(
     input, weight, bias, running_mean, running_var, training, momentum, eps
 ):
@@ -135,6 +136,7 @@ def native_layer_norm_backward_shape(
 
 
 @shape("native_group_norm")
+@keeps_format
 def native_group_norm_shape(input, weight, bias, N, C, HxW, group, eps):
     name = "group_norm"
     check_floating(input, name)

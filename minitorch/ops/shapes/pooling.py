@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from minitorch.ops.shapes.activation import check_floating
-from minitorch.ops.shapes.common import MetaArray, check
+from minitorch.ops.shapes.common import MetaArray, check, keeps_format
 from minitorch.ops.shapes.registry import shape
 
 INT64 = np.dtype(np.int64)
@@ -41,7 +41,7 @@ def _pooled(self, d, kernel_size, stride, padding, dilation, ceil_mode, name):
     check(min(stride) > 0, f"{name}(): stride should be greater than zero, but got {stride}")
     check(min(dilation) > 0, f"{name}(): dilation should be greater than zero, but got {dilation}")
     check(
-        self.ndim in (d + 1, d + 2) and 0 not in self.shape[1:],
+        self.ndim in (d + 1, d + 2) and 0 not in self.shape[self.ndim - d - 1 :],
         f"{name}(): non-empty {d + 1}D or {d + 2}D (batch mode) tensor expected for input, got "
         f"shape {list(self.shape)}",
     )
@@ -73,6 +73,7 @@ def _check_numbers(self, name):
 
 
 @shape("max_pool2d")
+@keeps_format
 def max_pool2d_shape(
     self, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False
 ):
@@ -106,6 +107,7 @@ def _with_indices(self, d, kernel_size, stride, padding, dilation, ceil_mode):
 
 
 @shape("max_pool2d_with_indices")
+@keeps_format
 def max_pool2d_with_indices_shape(
     self, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False
 ):
@@ -113,6 +115,7 @@ def max_pool2d_with_indices_shape(
 
 
 @shape("max_pool3d_with_indices")
+@keeps_format
 def max_pool3d_with_indices_shape(
     self, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False
 ):
@@ -148,6 +151,7 @@ def _average(self, d, kernel_size, stride, padding, ceil_mode, divisor_override)
 
 
 @shape("avg_pool2d")
+@keeps_format
 def avg_pool2d_shape(
     self, kernel_size, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True,
     divisor_override=None,
@@ -209,6 +213,7 @@ def _adaptive(self, d, output_size, name):
 
 
 @shape("_adaptive_avg_pool2d")
+@keeps_format
 def adaptive_avg_pool2d_shape(self, output_size):
     return MetaArray(_adaptive(self, 2, output_size, "adaptive_avg_pool2d"), self.dtype)
 
@@ -229,6 +234,7 @@ def adaptive_avg_pool_backward_shape(grad_output, self):
 
 
 @shape("adaptive_max_pool2d")
+@keeps_format
 def adaptive_max_pool2d_shape(self, output_size):
     result = _adaptive(self, 2, output_size, "adaptive_max_pool2d")
     return MetaArray(result, self.dtype), MetaArray(result, INT64)
@@ -274,6 +280,7 @@ def _unpool(self, indices, d, output_size, name):
 
 
 @shape("max_unpool2d")
+@keeps_format
 def max_unpool2d_shape(self, indices, output_size):
     return _unpool(self, indices, 2, output_size, "max_unpooling2d")
 

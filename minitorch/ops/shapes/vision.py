@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from minitorch.ops.shapes.activation import check_floating
-from minitorch.ops.shapes.common import MetaArray, check
+from minitorch.ops.shapes.common import MetaArray, check, in_format_of, keeps_format
 from minitorch.ops.shapes.registry import shape
 
 
 @shape("constant_pad_nd")
+@keeps_format
 def constant_pad_nd_shape(self, pad, value=0):
     name = "constant_pad_nd"
     check(len(pad) % 2 == 0, f"{name}(): Length of pad must be even but instead it equals {len(pad)}")
@@ -64,11 +65,13 @@ def reflection_pad1d_shape(self, padding):
 
 
 @shape("reflection_pad2d")
+@keeps_format
 def reflection_pad2d_shape(self, padding):
     return MetaArray(_padded(self, padding, 2, "reflection_pad2d", True), self.dtype)
 
 
 @shape("reflection_pad3d")
+@keeps_format
 def reflection_pad3d_shape(self, padding):
     return MetaArray(_padded(self, padding, 3, "reflection_pad3d", True), self.dtype)
 
@@ -79,11 +82,13 @@ def replication_pad1d_shape(self, padding):
 
 
 @shape("replication_pad2d")
+@keeps_format
 def replication_pad2d_shape(self, padding):
     return MetaArray(_padded(self, padding, 2, "replication_pad2d", False), self.dtype)
 
 
 @shape("replication_pad3d")
+@keeps_format
 def replication_pad3d_shape(self, padding):
     return MetaArray(_padded(self, padding, 3, "replication_pad3d", False), self.dtype)
 
@@ -125,7 +130,7 @@ def _resampled(self, output_size, d, name, floating):
     )
     if floating:
         check_floating(self, name)
-    return MetaArray((*self.shape[:2], *output_size), self.dtype)
+    return in_format_of(self, MetaArray((*self.shape[:2], *output_size), self.dtype))
 
 
 @shape("upsample_nearest1d", "_upsample_nearest_exact1d")
@@ -155,7 +160,7 @@ def upsample_linear1d_shape(self, output_size, align_corners, scales=None):
     "_upsample_bicubic2d_aa",
 )  # fmt: skip
 def upsample_smooth2d_shape(self, output_size, align_corners, scales_h=None, scales_w=None):
-    return _resampled(self, output_size, 2, "upsample_2d", True)
+    return _resampled(self, output_size, 2, "upsample_2d", self.dtype.char != "B")
 
 
 @shape("upsample_trilinear3d")

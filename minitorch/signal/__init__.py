@@ -1,0 +1,5 @@
+"""Signal processing, as torch.signal."""
+
+from minitorch.signal import windows
+
+__all__ = ["windows"]

@@ -1,0 +1,135 @@
+"""Integers at their limits, indices of all kinds, and the order of NaN and of equals: literal expectations."""
+
+import math
+
+import numpy as np
+import pytest
+
+import minitorch as mt
+
+INF, NAN = math.inf, math.nan
+
+INTEGERS = [
+    (lambda: mt.tensor([-7, 7, -7, 7]) // mt.tensor([2, -2, -2, 2]), [-4, -4, 3, 3]),
+    (lambda: mt.tensor([-7, 7, -7]) % mt.tensor([2, -2, -2]), [1, -1, -1]),
+    (lambda: mt.fmod(mt.tensor([-7, 7, -7]), mt.tensor([2, -2, -2])), [-1, 1, -1]),
+    (lambda: mt.div(mt.tensor([-7, 7]), 2, rounding_mode="trunc"), [-3, 3]),
+    (lambda: mt.div(mt.tensor([-7, 7]), 2, rounding_mode="floor"), [-4, 3]),
+    (lambda: mt.tensor([1, 2]) / mt.tensor([2, 4]), [0.5, 0.5]),
+    (lambda: mt.tensor([1]) % mt.tensor([0]), RuntimeError),
+    (lambda: mt.tensor([1]) // mt.tensor([0]), RuntimeError),
+    (lambda: mt.tensor([1.0, -1.0, 0.0]) // 0, [INF, -INF, NAN]),
+    (lambda: mt.tensor([127], dtype=mt.int8) + 1, [-128]),
+    (lambda: mt.tensor([255], dtype=mt.uint8) + 1, [0]),
+    (lambda: -mt.tensor([1], dtype=mt.uint8), [255]),
+    (lambda: mt.tensor([100, 100], dtype=mt.int8).sum(), 200),
+    (lambda: mt.tensor([2]) ** -1, RuntimeError),
+    (lambda: mt.tensor([1, -1, 2]) ** mt.tensor([-1, -2, -1]), [1, 1, 0]),
+    (lambda: mt.tensor([-128], dtype=mt.int8).abs(), [-128]),
+    (lambda: mt.tensor([1, -8]) << 2, [4, -32]),
+    (lambda: mt.tensor([-8]) >> 1, [-4]),
+    (lambda: mt.tensor([200], dtype=mt.uint8) + mt.tensor([100], dtype=mt.int8), [300]),
+    (lambda: mt.tensor([True]) + mt.tensor([True]), [True]),
+    (lambda: mt.tensor([True]) - mt.tensor([True]), RuntimeError),
+    (lambda: mt.tensor([True]) * 2, [2]),
+    (lambda: mt.tensor([-7.5, 7.5]) % mt.tensor([2.0, -2.0]), [0.5, -0.5]),
+    (lambda: mt.remainder(mt.tensor([5.0, -5.0]), INF), [5.0, INF]),
+    (lambda: mt.tensor([-7.5]) // 2, [-4.0]),
+    (lambda: mt.gcd(mt.tensor([-4, 0]), mt.tensor([6, 0])), [2, 0]),
+    (lambda: mt.lcm(mt.tensor([-4, 0]), mt.tensor([6, 3])), [12, 0]),
+]
+
+INDEXING = [
+    (
+        lambda: mt.zeros(3).index_put((mt.tensor([0, 0, 2]),), mt.tensor([1.0, 2.0, 3.0]), accumulate=True),
+        [3.0, 0.0, 3.0],
+    ),
+    (lambda: mt.zeros(3).index_put((mt.tensor([0, 0]),), mt.tensor([1.0, 2.0])), [2.0, 0.0, 0.0]),
+    (lambda: mt.arange(24).reshape(2, 3, 4)[:, mt.tensor([0, 2]), 1:3], [[[1, 2], [9, 10]], [[13, 14], [21, 22]]]),
+    (lambda: mt.arange(24).reshape(2, 3, 4)[mt.tensor([0, 1]), :, mt.tensor([1, 2])], [[1, 5, 9], [14, 18, 22]]),
+    (
+        lambda: mt.arange(24).reshape(2, 3, 4)[mt.tensor([[0], [1]]), mt.tensor([0, 2])],
+        [[[0, 1, 2, 3], [8, 9, 10, 11]], [[12, 13, 14, 15], [20, 21, 22, 23]]],
+    ),
+    (lambda: mt.arange(6).reshape(2, 3)[None, mt.tensor([1]), ...], [[[3, 4, 5]]]),
+    (lambda: mt.arange(6).reshape(2, 3)[mt.tensor([True, False])], [[0, 1, 2]]),
+    (lambda: mt.arange(6).reshape(2, 3)[:, mt.tensor([True, False, True])], [[0, 2], [3, 5]]),
+    (lambda: mt.arange(5)[mt.tensor([-1, -5])], [4, 0]),
+    (lambda: mt.arange(5)[mt.tensor([5])], IndexError),
+    (lambda: mt.arange(24).reshape(2, 3, 4)[0, :, mt.tensor([1, 2])], [[1, 2], [5, 6], [9, 10]]),
+    (lambda: mt.arange(3)[True], [[0, 1, 2]]),
+    (lambda: mt.arange(3)[False], np.empty((0, 3))),
+    (lambda: mt.arange(6).reshape(2, 3)[mt.tensor([[True, False, True], [False, True, False]])], [0, 2, 4]),
+    (lambda: mt.arange(6).reshape(2, 3)[[0, 1], [1, 2]], [1, 5]),
+    (lambda: mt.zeros(4).put(mt.tensor([1, 1]), mt.tensor([1.0, 2.0]), True), [0.0, 3.0, 0.0, 0.0]),
+    (lambda: mt.zeros(3).scatter_add(0, mt.tensor([0, 0, 1]), mt.ones(3)), [2.0, 1.0, 0.0]),
+    (lambda: mt.ones(3).scatter(0, mt.tensor([0, 0]), mt.tensor([2.0, 3.0]), reduce="multiply"), [6.0, 1.0, 1.0]),
+    (
+        lambda: mt.zeros(4).masked_scatter(mt.tensor([True, False, True, True]), mt.tensor([1.0, 2.0, 3.0])),
+        [1.0, 0.0, 2.0, 3.0],
+    ),
+    (lambda: mt.zeros(3).index_fill(0, mt.tensor([-1]), 2.0), [0.0, 0.0, 2.0]),
+    (lambda: mt.zeros(3).index_add(0, mt.tensor([0, 0]), mt.tensor([1.0, 2.0]), alpha=2), [6.0, 0.0, 0.0]),
+    (lambda: mt.tensor([[1, 2], [3, 4]]).gather(1, mt.tensor([[1], [0]])), [[2], [3]]),
+    (lambda: mt.arange(4).take(mt.tensor([-1])), [3]),
+]
+
+NAN_AND_TIES = [
+    (lambda: mt.tensor([3.0, NAN, 1.0, NAN, 2.0]).sort(), [[1.0, 2.0, 3.0, NAN, NAN], [2, 4, 0, 1, 3]]),
+    (lambda: mt.tensor([3.0, NAN, 1.0, NAN, 2.0]).sort(descending=True), [[NAN, NAN, 3.0, 2.0, 1.0], [1, 3, 0, 4, 2]]),
+    (lambda: mt.tensor([[1.0, NAN, 3.0], [NAN, NAN, 1.0]]).max(1), [[NAN, NAN], [1, 0]]),
+    (lambda: mt.tensor([1.0, NAN]).max(), NAN),
+    (lambda: mt.tensor([1, 3, 3, 2]).argmax(), 1),
+    (lambda: mt.tensor([2, 1, 1, 3]).argmin(), 1),
+    (lambda: mt.tensor([[1, 3, 3], [2, 2, 0]]).max(1), [[3, 2], [1, 0]]),
+    (lambda: mt.tensor([1.0, NAN, 3.0]).median(), NAN),
+    (lambda: mt.tensor([4.0, 1.0, 3.0, 2.0]).median(), 2.0),
+    (lambda: mt.tensor([[4.0, 1.0, 3.0, 2.0], [1.0, NAN, 2.0, 3.0]]).median(1), [[2.0, NAN], [3, 1]]),
+    (lambda: mt.tensor([1.0, NAN, 3.0, 2.0]).topk(2), [[NAN, 3.0], [1, 2]]),
+    (lambda: mt.tensor([1.0, NAN, 3.0, 2.0]).topk(3, largest=False), [[1.0, 2.0, 3.0], [0, 3, 2]]),
+    (lambda: mt.tensor([NAN, 1.0, -INF, INF]).argsort(), [2, 1, 3, 0]),
+    (lambda: mt.tensor([1.0, NAN, 3.0]).kthvalue(3), [NAN, 1]),
+    (lambda: mt.tensor([[1, 2, 2, 1, 3], [5, 5, 4, 4, 4]]).mode(1), [[1, 4], [3, 4]]),
+    (lambda: mt.tensor([1.0, NAN, 3.0]).cummax(0), [[1.0, NAN, NAN], [0, 1, 1]]),
+    (lambda: mt.tensor([2, 1, 1, 3]).cummin(0), [[2, 1, 1, 1], [0, 1, 2, 2]]),
+    (lambda: mt.aminmax(mt.tensor([1.0, NAN, 2.0])), [NAN, NAN]),
+    (lambda: mt.tensor([NAN, 1.0]).clamp(0, 0.5), [NAN, 0.5]),
+    (lambda: mt.tensor([1.0, 2.0]).clamp(3, 1), [1.0, 1.0]),
+    (lambda: mt.maximum(mt.tensor([1.0, NAN]), mt.tensor([NAN, 2.0])), [NAN, NAN]),
+    (lambda: mt.fmax(mt.tensor([1.0, NAN, NAN]), mt.tensor([NAN, 2.0, NAN])), [1.0, 2.0, NAN]),
+    (lambda: mt.tensor([NAN, 1.0, NAN, 1.0]).unique(), [1.0, NAN, NAN]),
+    (
+        lambda: mt.isclose(mt.tensor([INF, NAN, 1.0]), mt.tensor([INF, NAN, 1.0000001]), equal_nan=True),
+        [True, True, True],
+    ),
+    (lambda: mt.tensor([-INF, -INF]).softmax(0), [NAN, NAN]),
+    (lambda: mt.tensor([-INF, -INF]).logsumexp(0), -INF),
+    (lambda: mt.tensor([NAN, 0.0]).prod(), NAN),
+]
+
+
+def check(call, expected):
+    if isinstance(expected, type):
+        with pytest.raises(expected):
+            call()
+        return
+    result = call()
+    parts = result if isinstance(result, tuple) else (result,)
+    wanted = expected if isinstance(result, tuple) else (expected,)
+    for part, want in zip(parts, wanted, strict=True):
+        np.testing.assert_allclose(part.numpy(), np.asarray(want), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("call", "expected"), INTEGERS)
+def test_integers(call, expected):
+    check(call, expected)
+
+
+@pytest.mark.parametrize(("call", "expected"), INDEXING)
+def test_indexing(call, expected):
+    check(call, expected)
+
+
+@pytest.mark.parametrize(("call", "expected"), NAN_AND_TIES)
+def test_nan_and_ties(call, expected):
+    check(call, expected)
