@@ -52,7 +52,7 @@ newaxis = None
 
 # Imported when first named: `import minitorch` stays light.
 _SUBMODULES = frozenset(
-    ("amp", "fft", "func", "library", "linalg", "nn", "optim", "special", "testing", "tools", "utils")
+    ("amp", "cpu", "fft", "func", "library", "linalg", "nn", "optim", "special", "testing", "tools", "utils")
 )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from minitorch.backends import storage_kernels
 from minitorch.backends.array import binding, registry
+from minitorch.backends.cpu.allocator import keep_freed_memory
 from minitorch.backends.cpu.memory import NumpyMemory
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, parse_key
 from minitorch.dispatch.local_state import on_thread_start
@@ -37,6 +38,7 @@ def _silence_warnings() -> None:
 
 def register() -> None:
     """Register memory and kernels of the CPU backend."""
+    keep_freed_memory()
     register_memory("CPU", NumpyMemory())
     on_thread_start(_silence_warnings)
     load_families("minitorch.backends.array")
