@@ -21,6 +21,12 @@ from minitorch.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from minitorch.backends.cpu.threads import (
+    get_num_interop_threads,
+    get_num_threads,
+    set_num_interop_threads,
+    set_num_threads,
+)
 from minitorch.core.device import device, get_default_device, set_default_device
 from minitorch.core.dtype import *
 from minitorch.core.layout import *

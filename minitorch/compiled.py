@@ -27,6 +27,7 @@ MODULES = (
     "minitorch.backends.array.factories",
     "minitorch.backends.array.indexing",
     "minitorch.backends.cpu.normal_loop",
+    "minitorch.backends.cpu.large",
     "minitorch.ops.composite.views",
     "minitorch.ops.composite.linalg",
     "minitorch.ops.composite.activation",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from minitorch.backends import storage_kernels
 from minitorch.backends.array import binding, registry
 from minitorch.backends.cpu.allocator import keep_freed_memory
+from minitorch.backends.cpu.fast import table
 from minitorch.backends.cpu.memory import NumpyMemory
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, parse_key
 from minitorch.dispatch.local_state import on_thread_start
@@ -68,6 +71,21 @@ def register() -> None:
             fn = registry.ARRAY_KERNELS[declaration.functional]
             kernel = binding.InplacePointwiseKernel(fn, np, np.ndarray, CPU_KEYS, ufunc, fast[kinds])
             OPERATORS["aten::" + name].register("CPU", kernel)
+    if table.is_wanted():
+        register_fast()
+
+
+def register_fast() -> None:
+    """Put the kernels for large arrays in front of those that have one, where numba is installed."""
+    from minitorch.backends.cpu.large import LargeKernel
+
+    minimum = table.minimum()
+    for name, (_, position) in table.FAST_KERNELS.items():
+        op = OPERATORS["aten::" + name]
+        small = op.active("CPU")
+        op.unregister("CPU", small)
+        writes = DECLARATIONS[name].kind == "inplace"
+        op.register("CPU", LargeKernel(small, partial(table.find, name), position, minimum, writes))
 
 
 def keeps_dtype(ufunc) -> bool:
