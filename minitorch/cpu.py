@@ -6,7 +6,15 @@ from typing import Any
 
 from minitorch.backends.cpu.allocator import release_freed_memory
 
-__all__ = ["current_device", "device_count", "empty_cache", "is_available", "is_initialized", "set_device", "synchronize"]
+__all__ = [
+    "current_device",
+    "device_count",
+    "empty_cache",
+    "is_available",
+    "is_initialized",
+    "set_device",
+    "synchronize",
+]
 
 
 def empty_cache() -> None:

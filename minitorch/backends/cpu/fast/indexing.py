@@ -59,6 +59,16 @@ def scatter_add_loop(out, index, source):
                 out[i, index[i, j, k], k] += source[i, j, k]
 
 
+@loop
+def scatter_add_rows_loop(out, index, source):
+    for r in prange(index.shape[0]):
+        target = out[r]
+        places = index[r]
+        values = source[r]
+        for j in range(places.size):
+            target[np.uint64(places[j])] += values[j]
+
+
 @serial_loop
 def add_rows_loop(out, index, rows, skipped):
     n = rows.shape[1]
@@ -108,7 +118,10 @@ def _add_into(out, dim, index, src) -> bool:
     dim %= out.ndim
     if within_loop(index.reshape(-1), out.shape[dim]):
         return False
-    scatter_add_loop(_middle(out, dim), _middle(index, dim), _middle(src, dim))
+    if dim == out.ndim - 1:
+        scatter_add_rows_loop(*[a.reshape(-1, a.shape[-1]) for a in (out, index, src)])
+    else:
+        scatter_add_loop(_middle(out, dim), _middle(index, dim), _middle(src, dim))
     return True
 
 

@@ -122,10 +122,7 @@ def serial_loop(fn: Any) -> Loop:
 
 def fits(*arrays: Any) -> bool:
     """Return whether all arrays are plain float32 ones: row-major, aligned, writable."""
-    for a in arrays:
-        if a.dtype.char != "f" or not a.flags.carray:
-            return False
-    return True
+    return all([a.dtype.char == "f" and a.flags.carray for a in arrays])
 
 
 # ---------------------------------------------------------------- functions of a number

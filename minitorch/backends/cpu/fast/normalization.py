@@ -108,7 +108,13 @@ def layer_norm_kernel(xp, input, normalized_shape, weight, bias, eps):
     count = len(normalized_shape)
     shape = tuple(normalized_shape)
     n = prod(shape)
-    if not count or not n or input.shape[input.ndim - count :] != shape or not fits(input) or not _fitting(weight, bias):
+    if (
+        not count
+        or not n
+        or input.shape[input.ndim - count :] != shape
+        or not fits(input)
+        or not _fitting(weight, bias)
+    ):
         return NotImplemented
     if (weight is not None and weight.shape != shape) or (bias is not None and bias.shape != shape):
         return NotImplemented

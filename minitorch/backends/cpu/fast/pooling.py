@@ -1,4 +1,4 @@
-"""Maximum pooling of planes, forward and backward, with and without the positions of the maxima."""
+"""Maximum pooling of planes."""
 
 from __future__ import annotations
 
@@ -28,20 +28,10 @@ def _best(plane, i, j, kernel, stride, padding, dilation):
     for y in range(top, bottom, dilation[0]):
         for x in range(left, right, dilation[1]):
             value = plane[y, x]
-            if value > best or value != value:
-                best = value
-                position = y * width + x
+            better = (value > best) | (value != value)  # no branch: the outcome is random
+            best = value if better else best
+            position = y * width + x if better else position
     return best, position
-
-
-@loop
-def max_pool_loop(x, kernel, stride, padding, dilation, out):
-    for p in prange(x.shape[0]):
-        plane = x[p]
-        target = out[p]
-        for i in range(target.shape[0]):
-            for j in range(target.shape[1]):
-                target[i, j] = _best(plane, i, j, kernel, stride, padding, dilation)[0]
 
 
 @loop
@@ -55,14 +45,33 @@ def max_pool_indices_loop(x, kernel, stride, padding, dilation, out, indices):
                 indices[p, i, j] = position
 
 
+# Note [Pairs]
+# Windows of two by two, side by side, are what most networks pool.  Without the bounds and inner
+# loops of `_best` they are vectorized.  For other windows, and for the gradient, NumPy's strided
+# maxima are quicker than either: the branches of a loop are random there.
+
+
+@njit(forceinline=True, error_model="numpy")
+def _better(value, best):
+    return (value > best) | (value != value)  # no branch: the outcome is random
+
+
 @loop
-def max_pool_backward_loop(grad, x, kernel, stride, padding, dilation, out):
+def max_pool_pairs_loop(x, out):
     for p in prange(x.shape[0]):
-        plane = x[p]
-        target = out[p].reshape(-1)
-        for i in range(grad.shape[1]):
-            for j in range(grad.shape[2]):
-                target[_best(plane, i, j, kernel, stride, padding, dilation)[1]] += grad[p, i, j]
+        for i in range(out.shape[1]):
+            upper = x[p, 2 * i]
+            lower = x[p, 2 * i + 1]
+            target = out[p, i]
+            for j in range(target.size):
+                best = upper[2 * j]
+                value = upper[2 * j + 1]
+                best = value if _better(value, best) else best
+                value = lower[2 * j]
+                best = value if _better(value, best) else best
+                value = lower[2 * j + 1]
+                best = value if _better(value, best) else best
+                target[j] = best
 
 
 @loop
@@ -87,12 +96,18 @@ def _planes(array):
     return array.reshape(-1, *array.shape[-2:])
 
 
+def _are_pairs(windows) -> bool:
+    """Return whether the windows are two by two, side by side, and all inside."""
+    pair = (2, 2)
+    return windows.kernel == windows.stride == pair and windows.dilation == (1, 1) and not windows.is_padded
+
+
 def max_pool2d_kernel(xp, self, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False):
     windows = _windows(self.shape, kernel_size, stride, padding, dilation, ceil_mode) if fits(self) else None
-    if windows is None:
+    if windows is None or not _are_pairs(windows):
         return NotImplemented
     out = xp.empty((*windows.lead, *windows.out), self.dtype)
-    max_pool_loop(_planes(self), *_geometry(windows), _planes(out))
+    max_pool_pairs_loop(_planes(self), _planes(out))
     return out
 
 
@@ -104,17 +119,6 @@ def max_pool2d_with_indices_kernel(xp, self, kernel_size, stride=(), padding=(0,
     out, indices = xp.empty(shape, self.dtype), xp.empty(shape, xp.int64)
     max_pool_indices_loop(_planes(self), *_geometry(windows), _planes(out), _planes(indices))
     return out, indices
-
-
-def max_pool2d_backward_kernel(
-    xp, grad_output, self, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False
-):
-    windows = _windows(self.shape, kernel_size, stride, padding, dilation, ceil_mode) if fits(self, grad_output) else None
-    if windows is None or grad_output.shape != (*windows.lead, *windows.out):
-        return NotImplemented
-    out = xp.zeros(self.shape, self.dtype)
-    max_pool_backward_loop(_planes(grad_output), _planes(self), *_geometry(windows), _planes(out))
-    return out
 
 
 def max_pool2d_with_indices_backward_kernel(
@@ -141,7 +145,6 @@ def max_pool2d_with_indices_backward_kernel(
 
 KERNELS = {
     "max_pool2d": max_pool2d_kernel,
-    "max_pool2d_backward": max_pool2d_backward_kernel,
     "max_pool2d_with_indices": max_pool2d_with_indices_kernel,
     "max_pool2d_with_indices_backward": max_pool2d_with_indices_backward_kernel,
 }
