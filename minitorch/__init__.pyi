@@ -28,6 +28,10 @@ from minitorch.autograd.grad_mode import is_inference as is_inference
 from minitorch.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from minitorch.autograd.grad_mode import no_grad as no_grad
 from minitorch.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from minitorch.backends.cpu.threads import get_num_interop_threads as get_num_interop_threads
+from minitorch.backends.cpu.threads import get_num_threads as get_num_threads
+from minitorch.backends.cpu.threads import set_num_interop_threads as set_num_interop_threads
+from minitorch.backends.cpu.threads import set_num_threads as set_num_threads
 from minitorch.core.device import device as device
 from minitorch.core.device import get_default_device as get_default_device
 from minitorch.core.device import set_default_device as set_default_device
@@ -56,6 +60,7 @@ from minitorch.tensor.creation import tensor as tensor
 from minitorch.tensor.printing import set_printoptions as set_printoptions
 from minitorch.tensor.promotion import result_type as result_type
 from minitorch.tensor.tensor import Tensor as Tensor
+from minitorch import cpu as cpu
 from minitorch import fft as fft
 from minitorch import library as library
 from minitorch import linalg as linalg
