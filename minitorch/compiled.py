@@ -20,6 +20,7 @@ MODULES = (
     "minitorch.ops.function",
     "minitorch.ops.backend_select",
     "minitorch.backends.array.binding",
+    "minitorch.backends.array.pointwise_binary",
     "minitorch.backends.array.views",
     "minitorch.backends.array.reductions",
     "minitorch.backends.array.activation",

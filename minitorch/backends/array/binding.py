@@ -213,7 +213,8 @@ class InplacePointwiseKernel(PointwiseKernel):
                             self.ufunc(x, b, x)
                             return a
             result = self.run_plain(op, args, kwargs)
-            write_back(self.xp, op, x, result)
+            if result is not x:  # the function may have written there itself
+                write_back(self.xp, op, x, result)
         return a
 
 

@@ -50,6 +50,8 @@ def register() -> None:
     for name, fn in registry.ARRAY_KERNELS.items():
         op = OPERATORS["aten::" + name]
         declaration = DECLARATIONS[name]
+        if declaration.kind == "inplace" and declaration.functional in registry.DIRECT_UFUNCS:
+            continue  # below
         if name in registry.DIRECT_UFUNCS:
             make, kinds = registry.DIRECT_UFUNCS[name]
             if kinds not in fast:
@@ -68,7 +70,7 @@ def register() -> None:
             ufunc = make(np)
             if not keeps_dtype(ufunc):
                 continue
-            fn = registry.ARRAY_KERNELS[declaration.functional]
+            fn = registry.ARRAY_KERNELS.get(name) or registry.ARRAY_KERNELS[declaration.functional]
             kernel = binding.InplacePointwiseKernel(fn, np, np.ndarray, CPU_KEYS, ufunc, fast[kinds])
             OPERATORS["aten::" + name].register("CPU", kernel)
     if table.is_wanted():
