@@ -76,7 +76,9 @@ def rrelu_composite(
     slopes = F.ones_like(self, requires_grad=False).contiguous()
     count = int(negative.sum())
     draws = F.empty([count], dtype=float64, device=self.device)
-    draws.uniform_(lower, upper, generator=generator)
+    # PyTorch rounds the bounds to the tensor's type, and the product and the sum each by itself.
+    low, high = (float(self.dtype.np.type(bound)) for bound in (lower, upper))
+    draws.uniform_(generator=generator).mul_(high - low).add_(low)
     slopes[negative] = draws.to(self.dtype)
     return self * slopes
 
