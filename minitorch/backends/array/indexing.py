@@ -162,7 +162,8 @@ def gather_kernel(xp, self, dim, index, *, sparse_grad=False):
     if self.ndim <= 1:
         return self.reshape(-1).take(positions).reshape(index.shape)
     if self.flags.c_contiguous:
-        if dim == self.ndim - 1 and positions.size > _GATHERED and positions.shape[:-1] == self.shape[:-1] and positions.flags.c_contiguous:
+        many = positions.size > _GATHERED and positions.flags.c_contiguous
+        if many and dim == self.ndim - 1 and positions.shape[:-1] == self.shape[:-1]:
             return _gather_last(xp, self, positions)
         return self.take(_flat_positions(xp, positions, dim, self.shape))
     return contiguous(xp, self[_mesh(xp, positions, dim)])

@@ -399,11 +399,13 @@ class CPUGenerator(Generator):
 
     def binomial(self, counts, probabilities):
         """Return binomial draws, in the type of two floating arrays of one shape."""
-        return _narrowed(self._one_by_one(binomial_float32 if counts.dtype == _FLOAT32 else binomial, counts, probabilities), counts.dtype)
+        sampler = binomial_float32 if counts.dtype == _FLOAT32 else binomial
+        return _narrowed(self._one_by_one(sampler, counts, probabilities), counts.dtype)
 
     def standard_gamma(self, shapes):
         """Return gamma draws of scale 1 with the shape parameters of a floating array, at least its tiniest number."""
-        draws = _narrowed(self._one_by_one(gamma_float32 if shapes.dtype == _FLOAT32 else gamma, shapes), shapes.dtype)
+        sampler = gamma_float32 if shapes.dtype == _FLOAT32 else gamma
+        draws = _narrowed(self._one_by_one(sampler, shapes), shapes.dtype)
         return np.fmax(draws, np.finfo(shapes.dtype).tiny)  # a NaN becomes that too, as in PyTorch
 
     def dirichlet(self, concentrations):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minitorch.core.dtype import float64
+from minitorch.core.dtype import float32, float64
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_implicit
@@ -76,8 +76,10 @@ def rrelu_composite(
     slopes = F.ones_like(self, requires_grad=False).contiguous()
     count = int(negative.sum())
     draws = F.empty([count], dtype=float64, device=self.device)
-    # PyTorch rounds the bounds to the tensor's type, and the product and the sum each by itself.
-    low, high = (float(self.dtype.np.type(bound)) for bound in (lower, upper))
+    # PyTorch rounds the bounds to the type it computes in, and the product and the sum each by itself.
+    low, high = lower, upper
+    if self.dtype.itemsize <= 4:
+        low, high = (float(float32.np.type(bound)) for bound in (lower, upper))
     draws.uniform_(generator=generator).mul_(high - low).add_(low)
     slopes[negative] = draws.to(self.dtype)
     return self * slopes
