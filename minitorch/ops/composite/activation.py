@@ -73,7 +73,8 @@ def rrelu_composite(
         )
     # One draw for each element that is not positive, in order.
     negative = self.detach() <= 0
-    slopes = F.ones_like(self, requires_grad=False).contiguous()
+    compute = self.dtype if self.dtype.itemsize > 2 else float32
+    slopes = F.ones_like(self, dtype=compute, requires_grad=False).contiguous()
     count = int(negative.sum())
     draws = F.empty([count], dtype=float64, device=self.device)
     # PyTorch rounds the bounds to the type it computes in, and the product and the sum each by itself.
@@ -81,8 +82,8 @@ def rrelu_composite(
     if self.dtype.itemsize <= 4:
         low, high = (float(float32.np.type(bound)) for bound in (lower, upper))
     draws.uniform_(generator=generator).mul_(high - low).add_(low)
-    slopes[negative] = draws.to(self.dtype)
-    return self * slopes
+    slopes[negative] = draws.to(compute)
+    return (self * slopes).to(self.dtype)
 
 
 # Called directly, without choosing among overloads again.
