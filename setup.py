@@ -6,12 +6,28 @@ run interpreted elsewhere.  ``MINITORCH_NO_COMPILE=1`` leaves them alone.
 
 import ast
 import os
+import platform
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).parent
+
+# Loops over arrays are vectorized.  Sums may be reordered; NaN, infinity and subnormals keep their meaning.
+VECTORIZED = ("minitorch.backends.cpu.loops",)
+VECTORIZE = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fno-signed-zeros", "-fassociative-math"]
+
+
+def flags(name):
+    """Return the C compiler's flags for a module."""
+    if os.name == "nt":
+        return []
+    if name not in VECTORIZED:
+        return ["-O2", "-g0"]
+    # Where the processor lacks AVX2 the module is not imported (minitorch/backends/cpu/fast/table.py).
+    x86 = platform.machine().lower() in ("x86_64", "amd64")
+    return [*VECTORIZE, "-g0", *(["-mavx2", "-mfma"] if x86 else [])]
 
 
 def modules():
@@ -34,7 +50,7 @@ def extensions():
     found = [
         Extension(
             name, [name.replace(".", "/") + ".py"],
-            extra_compile_args=[] if os.name == "nt" else ["-O2", "-g0"],
+            extra_compile_args=flags(name),
         )
         for name in modules()
     ]

@@ -29,6 +29,7 @@ MODULES = (
     "minitorch.backends.array.indexing",
     "minitorch.backends.cpu.normal_loop",
     "minitorch.backends.cpu.large",
+    "minitorch.backends.cpu.loops",
     "minitorch.ops.composite.views",
     "minitorch.ops.composite.linalg",
     "minitorch.ops.composite.activation",

@@ -73,16 +73,16 @@ def register() -> None:
             fn = registry.ARRAY_KERNELS.get(name) or registry.ARRAY_KERNELS[declaration.functional]
             kernel = binding.InplacePointwiseKernel(fn, np, np.ndarray, CPU_KEYS, ufunc, fast[kinds])
             OPERATORS["aten::" + name].register("CPU", kernel)
-    if table.is_wanted():
-        register_fast()
+    register_fast()
 
 
 def register_fast() -> None:
-    """Put the kernels for large arrays in front of those that have one, where numba is installed."""
+    """Put the kernels for large arrays in front of those that have one, where this installation has them."""
     from minitorch.backends.cpu.large import LargeKernel
 
     minimum = table.minimum()
-    for name, (_, position) in table.FAST_KERNELS.items():
+    for name in table.available():
+        position = table.FAST_KERNELS[name][1]
         op = OPERATORS["aten::" + name]
         small = op.active("CPU")
         op.unregister("CPU", small)

@@ -5,57 +5,11 @@ from __future__ import annotations
 from math import prod, sqrt
 
 import numpy as np
-from numba import prange
 
 from minitorch.backends.array.attention import _by_position
-from minitorch.backends.cpu.fast.jit import ONE, ZERO, exp32, f, fits, loop, row_max
+from minitorch.backends.cpu.fast.loops_in_use import LOOPS, fits
 
-_LOWEST, _INF = f(-np.inf), f(np.inf)
-
-
-@loop
-def attend_loop(scores, length, scale, is_causal, logsumexp):
-    """Turn the rows of scores into probabilities; row `r` is query ``r % length``."""
-    columns = scores.shape[1]
-    for r in prange(scores.shape[0]):
-        a = scores[r]
-        n = min(r % length + 1, columns) if is_causal else columns
-        for j in range(n):
-            a[j] = a[j] * scale
-        top = row_max(a[:n])
-        if top == _LOWEST:  # no key at all: 0, not NaN
-            top = ZERO
-        total = ZERO
-        for j in range(n):
-            e = exp32(a[j] - top)
-            a[j] = e
-            total += e
-        k = ZERO if total == ZERO else ONE / total
-        for j in range(n):
-            a[j] *= k
-        for j in range(n, columns):
-            a[j] = ZERO
-        logsumexp[r] = _LOWEST if total == ZERO else f(np.log(total)) + top
-
-
-@loop
-def attend_backward_loop(scores, grad, length, scale, is_causal, logsumexp, dots):
-    """Turn scores into probabilities, and the gradient of those into that of the scaled scores."""
-    columns = scores.shape[1]
-    for r in prange(scores.shape[0]):
-        a = scores[r]
-        g = grad[r]
-        n = min(r % length + 1, columns) if is_causal else columns
-        shift = logsumexp[r]
-        shift = _INF if shift == _LOWEST else shift
-        dot = dots[r]
-        for j in range(n):
-            e = exp32(a[j] * scale - shift)
-            a[j] = e
-            g[j] = (g[j] - dot) * e * scale
-        for j in range(n, columns):
-            a[j] = ZERO
-            g[j] = ZERO
+f = np.float32
 
 
 def _plain(query, key, value) -> bool:
@@ -83,7 +37,7 @@ def attention_kernel(xp, query, key, value, dropout_p=0.0, is_causal=False, *, a
         return NotImplemented
     logsumexp = xp.empty(scores.shape[:-1], scores.dtype)
     length = scores.shape[-2]
-    attend_loop(_two_dims(scores), length, f(_scale(scale, query)), is_causal, logsumexp.reshape(-1))
+    LOOPS.attend_loop(_two_dims(scores), length, f(_scale(scale, query)), is_causal, logsumexp.reshape(-1))
     out = _by_position(xp, (*scores.shape[:-1], value.shape[-1]), query.dtype)
     xp.matmul(scores, value, out=out)
     return out, logsumexp
@@ -99,7 +53,7 @@ def attention_backward_kernel(
     dots = xp.ascontiguousarray(xp.vecdot(grad_out, out))
     if not fits(scores, grad_scores, dots):
         return NotImplemented
-    attend_backward_loop(
+    LOOPS.attend_backward_loop(
         _two_dims(scores), _two_dims(grad_scores), scores.shape[-2], f(_scale(scale, query)), is_causal,
         logsumexp.reshape(-1), dots.reshape(-1),
     )  # fmt: skip

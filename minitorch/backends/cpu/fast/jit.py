@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numba
@@ -29,7 +32,7 @@ _EXACT_ORDER = {"nsz", "contract", "arcp"}  # reassociation would undo the split
 def _cache_dir() -> str:
     """Return the folder for compiled kernels of this very source: numba looks only at a kernel's own file."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.glob("*.py")) + [Path(__file__).parent.parent / "loops.py"]:
         digest.update(path.read_bytes())
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(root, "minitorch", "numba-" + digest.hexdigest()[:16])
@@ -120,11 +123,6 @@ def serial_loop(fn: Any) -> Loop:
     return Loop(fn, parallel=False)
 
 
-def fits(*arrays: Any) -> bool:
-    """Return whether all arrays are plain float32 ones: row-major, aligned, writable."""
-    return all([a.dtype.char == "f" and a.flags.carray for a in arrays])
-
-
 # ---------------------------------------------------------------- functions of a number
 
 f = np.float32
@@ -173,12 +171,6 @@ def exp32(x):
     return p * _float_of_bits(np.int32(np.int32(rest + _BIAS) << _MANTISSA_BITS))
 
 
-@_helper
-def difference(x, first, second):
-    """Return ``(x - first) - second``, in that order."""
-    return (x - first) - second
-
-
 _TINY, _SCALE, _SCALE_LOG2 = f(1.17549435e-38), f(2.0**25), f(25.0)
 _INF, _NAN = f(np.inf), f(np.nan)
 _SQRT_HALF = f(0.707106781186547524)
@@ -211,13 +203,39 @@ def log32(x):
     return y if x >= ZERO else _NAN
 
 
-@njit(fastmath={"nnan", "nsz", "reassoc"}, error_model="numpy", forceinline=True)
-def row_max(a):
-    """Return the largest element, any one where there is a NaN: the callers' sums bring it back.
+@_helper
+def sqrt32(x):
+    """Return the square root of `x`."""
+    return np.sqrt(x)
 
-    LLVM vectorizes the loop only where it may pass over NaN.
-    """
-    top = a[0]
-    for j in range(a.size):
-        top = a[j] if a[j] > top else top
-    return top
+
+@_helper
+def narrow32(x):
+    """Return `x` rounded to float32."""
+    return np.float32(x)
+
+
+# ---------------------------------------------------------------- the loops that the build compiles too
+
+
+def _source() -> Any:
+    """Return the module `loops` as interpreted code, which numba needs, with numba's functions of a number."""
+    name, path = "minitorch.backends.cpu.fast.loops_source", Path(__file__).parent.parent / "loops.py"
+    loader = SourceFileLoader(name, str(path))
+    spec = spec_from_file_location(name, path, loader=loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    sys.modules[name] = module  # where numba's cache finds it again
+    loader.exec_module(module)
+    found = vars(module)
+    # LLVM vectorizes the maximum only where it may pass over NaN.
+    row_max = njit(fastmath={"nnan", "nsz", "reassoc"}, error_model="numpy", forceinline=True)(found["row_max"])
+    found.update(
+        exp32=exp32, log32=log32, sqrt32=sqrt32, narrow32=narrow32, row_max=row_max,
+        prange=numba.prange,
+    )  # fmt: skip
+    return module
+
+
+_module = _source()
+LOOPS = SimpleNamespace(**{name: Loop(fn) for name, fn in vars(_module).items() if name.endswith("_loop")})

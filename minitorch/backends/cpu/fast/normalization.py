@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
-from numba import prange
 
-from minitorch.backends.cpu.fast.jit import ONE, ZERO, f, fits, loop
+from minitorch.backends.cpu.fast.loops_in_use import LOOPS, fits
+
+f = np.float32
 
 
 def _fitting(*optional) -> bool:
@@ -15,90 +16,6 @@ def _fitting(*optional) -> bool:
 
 
 # ---------------------------------------------------------------- layer norm
-
-
-@loop
-def layer_norm_loop(x, weight, bias, eps, out, mean, rstd):
-    n = x.shape[1]
-    share = ONE / f(n)
-    for r in prange(x.shape[0]):
-        a = x[r]
-        b = out[r]
-        total = ZERO
-        for j in range(n):
-            total += a[j]
-        m = total * share
-        square = ZERO
-        for j in range(n):
-            d = a[j] - m
-            square += d * d
-        k = ONE / np.sqrt(square * share + eps)
-        mean[r] = m
-        rstd[r] = k
-        if weight is None:
-            if bias is None:
-                for j in range(n):
-                    b[j] = (a[j] - m) * k
-            else:
-                for j in range(n):
-                    b[j] = (a[j] - m) * k + bias[j]
-        else:
-            if bias is None:
-                for j in range(n):
-                    b[j] = (a[j] - m) * k * weight[j]
-            else:
-                for j in range(n):
-                    b[j] = (a[j] - m) * k * weight[j] + bias[j]
-
-
-@loop
-def layer_norm_input_loop(grad, x, mean, rstd, weight, out):
-    n = x.shape[1]
-    share = ONE / f(n)
-    for r in prange(x.shape[0]):
-        g = grad[r]
-        a = x[r]
-        b = out[r]
-        m = mean[r]
-        k = rstd[r]
-        total = ZERO
-        dot = ZERO
-        if weight is None:
-            for j in range(n):
-                total += g[j]
-                dot += g[j] * (a[j] - m)
-        else:
-            for j in range(n):
-                v = g[j] * weight[j]
-                total += v
-                dot += v * (a[j] - m)
-        # (g - mean(g) - normal * mean(g normal)) / std
-        slope = dot * share * k * k
-        centre = total * share
-        if weight is None:
-            for j in range(n):
-                b[j] = (g[j] - centre - (a[j] - m) * slope) * k
-        else:
-            for j in range(n):
-                b[j] = (g[j] * weight[j] - centre - (a[j] - m) * slope) * k
-
-
-@loop
-def layer_norm_parameters_loop(grad, x, mean, rstd, weight_parts, bias_parts):
-    """Sum over as many parts of the rows as `weight_parts` has: their number must not depend on the threads."""
-    rows, n = x.shape
-    parts = weight_parts.shape[0]
-    for part in prange(parts):
-        w = weight_parts[part]
-        v = bias_parts[part]
-        for r in range(rows * part // parts, rows * (part + 1) // parts):
-            g = grad[r]
-            a = x[r]
-            m = mean[r]
-            k = rstd[r]
-            for j in range(n):
-                w[j] += g[j] * ((a[j] - m) * k)
-                v[j] += g[j]
 
 
 _PARTS = 16
@@ -122,9 +39,9 @@ def layer_norm_kernel(xp, input, normalized_shape, weight, bias, eps):
     rows = prod(lead)
     out = xp.empty(input.shape, input.dtype)
     mean, rstd = xp.empty(rows, input.dtype), xp.empty(rows, input.dtype)
-    layer_norm_loop(
+    LOOPS.layer_norm_loop(
         input.reshape(rows, n), None if weight is None else weight.reshape(n), None if bias is None else bias.reshape(n),
-        f(eps), out.reshape(rows, n), mean, rstd,
+        f(1.0 / n), f(eps), out.reshape(rows, n), mean, rstd,
     )  # fmt: skip
     kept = lead + (1,) * count
     return out, mean.reshape(kept), rstd.reshape(kept)
@@ -143,113 +60,20 @@ def layer_norm_backward_kernel(xp, grad_out, input, normalized_shape, mean, rstd
     grad_input = grad_weight = grad_bias = None
     if need_weight or need_bias:
         weight_parts, bias_parts = xp.zeros((2, min(_PARTS, rows), n), input.dtype)
-        layer_norm_parameters_loop(grad, x, mean, rstd, weight_parts, bias_parts)
+        LOOPS.layer_norm_parameters_loop(grad, x, mean, rstd, weight_parts, bias_parts)
         if need_weight:
             grad_weight = xp.add.reduce(weight_parts, 0).reshape(normalized_shape)
         if need_bias:
             grad_bias = xp.add.reduce(bias_parts, 0).reshape(normalized_shape)
     if need_input:
         grad_input = xp.empty(input.shape, input.dtype)
-        layer_norm_input_loop(
-            grad, x, mean, rstd, None if weight is None else weight.reshape(n), grad_input.reshape(rows, n)
+        LOOPS.layer_norm_input_loop(
+            grad, x, mean, rstd, None if weight is None else weight.reshape(n), f(1.0 / n), grad_input.reshape(rows, n)
         )
     return grad_input, grad_weight, grad_bias
 
 
 # ---------------------------------------------------------------- batch norm
-
-
-@loop
-def batch_norm_statistics_loop(x, mean, square):
-    """Write the mean of each channel, and the sum of squares around it."""
-    batch, channels, n = x.shape
-    share = 1.0 / (batch * n)
-    for c in prange(channels):
-        total = 0.0
-        for b in range(batch):
-            a = x[b, c]
-            part = ZERO
-            for j in range(n):
-                part += a[j]
-            total += part
-        m = f(total * share)
-        squares = 0.0
-        for b in range(batch):
-            a = x[b, c]
-            part = ZERO
-            for j in range(n):
-                d = a[j] - m
-                part += d * d
-            squares += part
-        mean[c] = m
-        square[c] = squares
-
-
-@loop
-def affine_loop(x, scale, shift, out):
-    batch, channels, n = x.shape
-    for p in prange(batch * channels):
-        b = p // channels
-        c = p - b * channels
-        source = x[b, c]
-        target = out[b, c]
-        k = scale[c]
-        s = shift[c]
-        for j in range(n):
-            target[j] = source[j] * k + s
-
-
-@loop
-def normalize_loop(x, mean, scale, bias, out):
-    batch, channels, n = x.shape
-    for p in prange(batch * channels):
-        b = p // channels
-        c = p - b * channels
-        source = x[b, c]
-        target = out[b, c]
-        m = mean[c]
-        k = scale[c]
-        s = bias[c]
-        for j in range(n):
-            target[j] = (source[j] - m) * k + s
-
-
-@loop
-def batch_norm_sums_loop(grad, x, mean, total, dot):
-    batch, channels, n = x.shape
-    for c in prange(channels):
-        m = mean[c]
-        sums = 0.0
-        dots = 0.0
-        for b in range(batch):
-            g = grad[b, c]
-            a = x[b, c]
-            part = ZERO
-            other = ZERO
-            for j in range(n):
-                part += g[j]
-                other += g[j] * (a[j] - m)
-            sums += part
-            dots += other
-        total[c] = sums
-        dot[c] = dots
-
-
-@loop
-def batch_norm_input_loop(grad, x, mean, scale, slope, centre, out):
-    batch, channels, n = x.shape
-    for p in prange(batch * channels):
-        b = p // channels
-        c = p - b * channels
-        g = grad[b, c]
-        a = x[b, c]
-        target = out[b, c]
-        m = mean[c]
-        k = scale[c]
-        q = slope[c]
-        s = centre[c]
-        for j in range(n):
-            target[j] = (g[j] - s - (a[j] - m) * q) * k
 
 
 _SHORT_PLANE = 8  # shorter ones are the innermost loop's overhead
@@ -281,11 +105,11 @@ def batch_norm_kernel(xp, input, weight, bias, running_mean, running_var, traini
         shift = -running_mean * scale
         if bias is not None:
             shift += bias
-        affine_loop(x, scale, shift, _planes(out))
+        LOOPS.affine_loop(x, scale, shift, _planes(out))
         empty = xp.empty((0,), dtype)
         return out, empty, empty.copy()
     mean, square = xp.empty(channels, dtype), xp.empty(channels, dtype)
-    batch_norm_statistics_loop(x, mean, square)
+    LOOPS.batch_norm_statistics_loop(x, mean, square)
     n = x.shape[0] * x.shape[2]
     if running_mean is not None:
         _move(running_mean, mean, momentum)
@@ -293,7 +117,7 @@ def batch_norm_kernel(xp, input, weight, bias, running_mean, running_var, traini
         _move(running_var, square / (n - 1) if n > 1 else square * xp.nan, momentum)
     invstd = 1.0 / xp.sqrt(square / n + f(eps))
     scale = invstd if weight is None else invstd * weight
-    normalize_loop(x, mean, scale, xp.zeros(channels, dtype) if bias is None else bias, _planes(out))
+    LOOPS.normalize_loop(x, mean, scale, xp.zeros(channels, dtype) if bias is None else bias, _planes(out))
     return out, mean, invstd
 
 
@@ -318,7 +142,7 @@ def batch_norm_backward_kernel(
     need_input, need_weight, need_bias = output_mask
     grad, x = _planes(grad_out), _planes(input)
     total, dot = xp.empty((2, channels), input.dtype)
-    batch_norm_sums_loop(grad, x, mean, total, dot)
+    LOOPS.batch_norm_sums_loop(grad, x, mean, total, dot)
     grad_input = None
     if need_input:
         scale = invstd if weight is None else invstd * weight
@@ -326,9 +150,9 @@ def batch_norm_backward_kernel(
         if train:
             share = f(1.0 / (x.shape[0] * x.shape[2]))
             slope, centre = dot * invstd * invstd * share, total * share
-            batch_norm_input_loop(grad, x, mean, scale, slope, centre, _planes(grad_input))
+            LOOPS.batch_norm_input_loop(grad, x, mean, scale, slope, centre, _planes(grad_input))
         else:
-            affine_loop(grad, scale, xp.zeros(channels, input.dtype), _planes(grad_input))
+            LOOPS.affine_loop(grad, scale, xp.zeros(channels, input.dtype), _planes(grad_input))
     return grad_input, dot * invstd if need_weight else None, total if need_bias else None
 
 

@@ -1,68 +1,12 @@
-"""Softmax, running sums and the largest elements, row by row; rows are the last dimension."""
+"""Running sums and the largest elements, row by row; rows are the last dimension."""
 
 from __future__ import annotations
 
-import numpy as np
 from numba import prange
 
-from minitorch.backends.cpu.fast.jit import ONE, ZERO, difference, exp32, f, fits, loop, row_max
-
-
-@loop
-def softmax_loop(x, out):
-    for r in prange(x.shape[0]):
-        a = x[r]
-        b = out[r]
-        top = row_max(a)
-        total = ZERO
-        for j in range(a.size):
-            e = exp32(a[j] - top)
-            b[j] = e
-            total += e
-        scale = ONE / total
-        for j in range(a.size):
-            b[j] *= scale
-
-
-@loop
-def log_softmax_loop(x, out):
-    for r in prange(x.shape[0]):
-        a = x[r]
-        b = out[r]
-        top = row_max(a)
-        total = ZERO
-        for j in range(a.size):
-            total += exp32(a[j] - top)
-        shift = f(np.log(total))
-        for j in range(a.size):
-            # Adding the shifts first would lose digits where the maximum is large.
-            b[j] = difference(a[j], top, shift)
-
-
-@loop
-def softmax_backward_loop(grad, y, out):
-    for r in prange(grad.shape[0]):
-        g = grad[r]
-        a = y[r]
-        b = out[r]
-        dot = ZERO
-        for j in range(g.size):
-            dot += g[j] * a[j]
-        for j in range(g.size):
-            b[j] = (g[j] - dot) * a[j]
-
-
-@loop
-def log_softmax_backward_loop(grad, y, out):
-    for r in prange(grad.shape[0]):
-        g = grad[r]
-        a = y[r]
-        b = out[r]
-        total = ZERO
-        for j in range(g.size):
-            total += g[j]
-        for j in range(g.size):
-            b[j] = g[j] - exp32(a[j]) * total
+from minitorch.backends.cpu.fast.jit import loop
+from minitorch.backends.cpu.fast.loops_in_use import fits
+from minitorch.backends.cpu.fast.softmax import as_rows, is_last
 
 
 @loop
@@ -116,46 +60,11 @@ def topk_loop(x, k, values, indices):
             w[p] = j
 
 
-def _is_last(dim, array) -> bool:
-    return array.ndim > 0 and array.size > 0 and dim in (-1, array.ndim - 1)
-
-
-def _rows(array):
-    return array.reshape(-1, array.shape[-1])
-
-
-def _forward(run):
-    def row_kernel(xp, self, dim, half_to_float=False):
-        if half_to_float or not _is_last(dim, self) or not fits(self):
-            return NotImplemented
-        out = xp.empty(self.shape, self.dtype)
-        run(_rows(self), _rows(out))
-        return out
-
-    return row_kernel
-
-
-def _backward(run):
-    def row_backward_kernel(xp, grad_output, output, dim, input_dtype):
-        if (
-            not _is_last(dim, output)
-            or not fits(grad_output, output)
-            or grad_output.shape != output.shape
-            or input_dtype.np != output.dtype
-        ):
-            return NotImplemented
-        out = xp.empty(output.shape, output.dtype)
-        run(_rows(grad_output), _rows(output), _rows(out))
-        return out
-
-    return row_backward_kernel
-
-
 def cumsum_kernel(xp, self, dim, *, dtype=None):
-    if not _is_last(dim, self) or not fits(self) or (dtype is not None and dtype.np != self.dtype):
+    if not is_last(dim, self) or not fits(self) or (dtype is not None and dtype.np != self.dtype):
         return NotImplemented
     out = xp.empty(self.shape, self.dtype)
-    cumsum_loop(_rows(self), _rows(out))
+    cumsum_loop(as_rows(self), as_rows(out))
     return out
 
 
@@ -163,19 +72,12 @@ _FEW = 32  # beyond, moving the kept ones costs more than partitioning
 
 
 def topk_kernel(xp, self, k, dim=-1, largest=True, sorted=True):
-    if not largest or not _is_last(dim, self) or not fits(self) or not 0 < k <= min(_FEW, self.shape[-1]):
+    if not largest or not is_last(dim, self) or not fits(self) or not 0 < k <= min(_FEW, self.shape[-1]):
         return NotImplemented
     shape = (*self.shape[:-1], k)
     values, indices = xp.empty(shape, self.dtype), xp.empty(shape, xp.int64)
-    topk_loop(_rows(self), k, _rows(values), _rows(indices))
+    topk_loop(as_rows(self), k, as_rows(values), as_rows(indices))
     return values, indices
 
 
-KERNELS = {
-    "_softmax": _forward(softmax_loop),
-    "_log_softmax": _forward(log_softmax_loop),
-    "_softmax_backward_data": _backward(softmax_backward_loop),
-    "_log_softmax_backward_data": _backward(log_softmax_backward_loop),
-    "cumsum": cumsum_kernel,
-    "topk": topk_kernel,
-}
+KERNELS = {"cumsum": cumsum_kernel, "topk": topk_kernel}
