@@ -225,7 +225,7 @@ def gamma(shape: float, source: DoubleSource, rounded: Callable[[float], float] 
     d = rounded(shape - _THIRD)
     c = 1.0 / math.sqrt(9.0 * d) if d > 0 else math.nan  # a wrong parameter: NaN, after as many draws as in PyTorch
     while True:
-        y = 0.0
+        x = y = 0.0
         while y <= 0:
             x = source.normal()
             y = 1.0 + c * x

@@ -19,11 +19,12 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import ir
-from numba import config, njit, types
+from numba import njit, types
 from numba.extending import intrinsic
 
 from minitorch.backends.cpu import threads
 
+config: Any = numba.config  # its values are set at run time
 FLAGS = {"reassoc", "nsz", "contract", "arcp"}  # NaN and infinity keep their meaning
 _EXACT_ORDER = {"nsz", "contract", "arcp"}  # reassociation would undo the splitting of constants
 
