@@ -2,7 +2,8 @@
 
 OpenMP (or TBB) runs the parallel form; numba's own pool of threads aborts the process when two
 Python threads enter it at once, so without the former two the serial form is all there is.  The
-serial form also runs in a child process after a fork, which OpenMP does not survive.
+serial form also runs in a child process after a fork, which OpenMP does not survive, and for one
+thread.  It is other machine code than the parallel one, and may round otherwise in the last place.
 """
 
 from __future__ import annotations
@@ -101,13 +102,13 @@ class Loop:
 
     def __call__(self, *args: Any) -> Any:
         if self.has_parallel and _parallel:
-            # For one thread too: the serial form is other machine code and may round otherwise.
-            if self.parallel is None:
-                self.parallel = _compiled(self.fn, parallel=True)
             count = min(threads.get_num_threads(), config.NUMBA_NUM_THREADS)
-            if numba.get_num_threads() != count:
-                numba.set_num_threads(count)
-            return self.parallel(*args)
+            if count > 1:
+                if self.parallel is None:
+                    self.parallel = _compiled(self.fn, parallel=True)
+                if numba.get_num_threads() != count:
+                    numba.set_num_threads(count)
+                return self.parallel(*args)
         if self.serial is None:
             self.serial = _compiled(self.fn)
         return self.serial(*args)
