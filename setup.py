@@ -6,12 +6,30 @@ run interpreted elsewhere.  ``MINITORCH_NO_COMPILE=1`` leaves them alone.
 
 import ast
 import os
+import platform
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).parent
+
+# Loops over arrays are vectorized.  Sums may be reordered; NaN, infinity and subnormals keep their meaning.
+VECTORIZED = ("minitorch.backends.cpu.loops",)
+VECTORIZE = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-fno-signed-zeros", "-fassociative-math"]
+
+
+def flags(name):
+    """Return the C compiler's flags for a module."""
+    if os.name == "nt":
+        return []
+    if name.startswith("minitorch.backends.cpu.small."):
+        return ["-O3", "-fno-math-errno", "-fno-trapping-math", "-g0"]
+    if name not in VECTORIZED:
+        return ["-O2", "-g0"]
+    # Where the processor lacks AVX2 the module is not imported (minitorch/backends/cpu/fast/table.py).
+    x86 = platform.machine().lower() in ("x86_64", "amd64")
+    return [*VECTORIZE, "-g0", *(["-mavx2", "-mfma"] if x86 else [])]
 
 
 def modules():
@@ -21,15 +39,6 @@ def modules():
         if isinstance(node, ast.Assign) and node.targets[0].id == "MODULES":
             return ast.literal_eval(node.value)
     raise LookupError("minitorch/compiled.py has no MODULES")
-
-
-def compile_args(name):
-    """Return the compiler's options: loops over elements are to be vectorized, the rest only quick to build."""
-    if os.name == "nt":
-        return []
-    if ".loops." in name:
-        return ["-O3", "-g0", "-fno-math-errno", "-fno-trapping-math"]
-    return ["-O2", "-g0"]
 
 
 def extensions():
@@ -45,7 +54,7 @@ def extensions():
         Extension(
             name, [name.replace(".", "/") + ".py"],
             include_dirs=[numpy.get_include()],
-            extra_compile_args=compile_args(name),
+            extra_compile_args=flags(name),
         )
         for name in modules()
     ]

@@ -21,6 +21,12 @@ from minitorch.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from minitorch.backends.cpu.threads import (
+    get_num_interop_threads,
+    get_num_threads,
+    set_num_interop_threads,
+    set_num_threads,
+)
 from minitorch.core.device import device, get_default_device, set_default_device
 from minitorch.core.dtype import *
 from minitorch.core.layout import *
@@ -53,8 +59,8 @@ newaxis = None
 # Imported when first named: `import minitorch` stays light.
 _SUBMODULES = frozenset(
     (
-        "amp", "fft", "func", "library", "linalg", "masked", "nn", "optim", "serialization", "signal", "special", "testing",
-        "tools", "utils",
+        "amp", "cpu", "fft", "func", "library", "linalg", "masked", "nn", "optim", "serialization", "signal", "special",
+        "testing", "tools", "utils",
     )
 )
 _SERIALIZATION = ("load", "save")

@@ -29,6 +29,10 @@ from minitorch.autograd.grad_mode import is_inference as is_inference
 from minitorch.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from minitorch.autograd.grad_mode import no_grad as no_grad
 from minitorch.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from minitorch.backends.cpu.threads import get_num_interop_threads as get_num_interop_threads
+from minitorch.backends.cpu.threads import get_num_threads as get_num_threads
+from minitorch.backends.cpu.threads import set_num_interop_threads as set_num_interop_threads
+from minitorch.backends.cpu.threads import set_num_threads as set_num_threads
 from minitorch.core.device import device as device
 from minitorch.core.device import get_default_device as get_default_device
 from minitorch.core.device import set_default_device as set_default_device
@@ -57,6 +61,7 @@ from minitorch.tensor.creation import tensor as tensor
 from minitorch.tensor.printing import set_printoptions as set_printoptions
 from minitorch.tensor.promotion import result_type as result_type
 from minitorch.tensor.tensor import Tensor as Tensor
+from minitorch import cpu as cpu
 from minitorch import fft as fft
 from minitorch import library as library
 from minitorch import linalg as linalg
@@ -165,6 +170,7 @@ def _native_batch_norm_legit(
 ) -> _tuple[Tensor, Tensor, Tensor]: ...
 def _prelu_kernel(input: Tensor, weight: Tensor) -> Tensor: ...
 def _safe_softmax(input: Tensor, dim: _int, dtype: _dtype | None = None) -> Tensor: ...
+def _sample_dirichlet(input: Tensor, generator: _Generator | None = None) -> Tensor: ...
 def _scaled_dot_product_attention_math(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: _float = 0.0,
     is_causal: _bool = False, dropout_mask: Tensor | None = None, *, scale: _float | None = None,
@@ -178,6 +184,7 @@ def _softmax(input: Tensor, dim: _int, half_to_float: _bool, *, out: Tensor | No
 def _softmax_backward_data(
     grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype, *, out: Tensor | None = None
 ) -> Tensor: ...
+def _standard_gamma(input: Tensor, generator: _Generator | None = None) -> Tensor: ...
 def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: _Number) -> Tensor: ...
 def _unsafe_masked_index_put_accumulate(
     input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor
@@ -380,6 +387,7 @@ def binary_cross_entropy_with_logits(
     reduction: _int = 1, *, out: Tensor | None = None
 ) -> Tensor: ...
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: _int = 0) -> Tensor: ...
+def binomial(count: Tensor, prob: Tensor, generator: _Generator | None = None) -> Tensor: ...
 @overload
 def bitwise_and(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
 @overload

@@ -102,20 +102,35 @@ def trunc_normal_(
         return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
     with no_grad():
-        low, high = cdf((a - mean) / std), cdf((b - mean) / std)
-        if high - low >= 0.3:  # most draws stay: draw all again for those that do not
-            tensor.normal_(mean, std, generator=generator)
-            while True:
-                outside = (tensor < a) | (tensor > b)
-                if not outside.any():
-                    return tensor
-                again = F.empty_like(tensor).normal_(mean, std, generator=generator)
-                tensor.copy_(F.where(outside, again, tensor))
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        tensor.erfinv_()
-        tensor.mul_(std * math.sqrt(2.0))
-        tensor.add_(mean)
-        return tensor.clamp_(min=a, max=b)
+        if cdf((b - mean) / std) - cdf((a - mean) / std) > 0.3:
+            _draw_until_inside(tensor, mean, std, a, b, generator)
+        else:
+            _reject_uniforms(tensor, mean, std, a, b, generator)
+    return tensor
+
+
+def _draw_until_inside(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> None:
+    """Draw normals for the whole tensor until each element has had one in ``[a, b]``, as the tensor's type has them."""
+    low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
+    tensor.normal_(mean, std, generator=generator)
+    while True:
+        outside = (tensor < low) | (tensor > high)
+        if not outside.any():
+            return
+        again = F.empty_like(tensor).normal_(mean, std, generator=generator)
+        tensor.copy_(F.where(outside, again, tensor))
+
+
+def _reject_uniforms(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any) -> None:
+    """Draw uniforms in ``[a, b]``, each kept with its density over the largest one; again until all are kept."""
+    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    waiting = None
+    while waiting is None or waiting.any():
+        candidates = F.empty_like(tensor).uniform_(a, b, generator=generator)
+        tensor.copy_(candidates if waiting is None else F.where(waiting, candidates, tensor))
+        log_density = candidates.sub_(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
+        refused = F.empty_like(tensor).uniform_(generator=generator).log_().gt(log_density)
+        waiting = refused if waiting is None else waiting & refused
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:

@@ -48,6 +48,18 @@ derivative(
     p=lambda grad, p: F.zeros(p.shape, dtype=p.dtype, device=p.device),
     result="zero",
 )
+
+
+def _without_formula(name):
+    def refuse(grad):
+        raise RuntimeError(f"derivative for aten::{name} is not implemented: detach the parameters, or draw under no_grad")
+
+    return refuse
+
+
+derivative("binomial", prob=_without_formula("binomial"))
+derivative("_standard_gamma", self=_without_formula("_standard_gamma"))
+derivative("_sample_dirichlet", self=_without_formula("_sample_dirichlet"))
 derivative("normal.Tensor_float", mean=_zeros, result="zero")
 derivative("normal.float_Tensor", std=_zeros, result="zero")
 derivative("normal.Tensor_Tensor", mean=_zeros, std=_zeros, result="zero")

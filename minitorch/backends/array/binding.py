@@ -53,7 +53,7 @@ def explain(op, args, kwargs, error):
 class Loop:
     """Runs an operator for the operands it was made for, before the array kernel is asked.
 
-    Only the CPU backend has some, where it runs compiled (`backends.cpu.loops`).
+    Only the CPU backend has some, where it runs compiled (`backends.cpu.small`).
     """
 
     __slots__ = ()
@@ -252,10 +252,11 @@ class InplacePointwiseKernel(PointwiseKernel):
                                 return write_protected(self, op, args, kwargs, error)
                             return a
             result = self.run_plain(op, args, kwargs)
-            try:
-                write_back(self.xp, op, x, result)
-            except ValueError as error:
-                return write_protected(self, op, args, kwargs, error)
+            if result is not x:  # the function may have written there itself
+                try:
+                    write_back(self.xp, op, x, result)
+                except ValueError as error:
+                    return write_protected(self, op, args, kwargs, error)
         return a
 
 

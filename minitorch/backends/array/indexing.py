@@ -114,6 +114,25 @@ def _aligned(xp, self, dim, index, source=None):
     return dim, _checked(xp, index, self.shape[dim], dim)
 
 
+_GATHERED = 8192  # positions at a time: they stay in the cache
+
+
+def _gather_last(xp, self, index):
+    """Gather many elements along the last dimension of row-major arrays, positions being in bounds."""
+    width, span = self.shape[-1], index.shape[-1]
+    flat, index2 = self.reshape(-1), index.reshape(-1, span)
+    out = xp.empty(index2.shape, self.dtype)
+    step = max(1, _GATHERED // span)
+    starts = xp.arange(0, step * width, width)[:, None]
+    positions = xp.empty((step, span), xp.int64)
+    for first in range(0, len(index2), step):
+        part = index2[first : first + step]
+        count = len(part)
+        xp.add(part, starts[:count], out=positions[:count])
+        out[first : first + count] = flat[first * width : (first + count) * width].take(positions[:count])
+    return out.reshape(index.shape)
+
+
 _columns: dict = {}
 
 
@@ -144,6 +163,9 @@ def gather_kernel(xp, self, dim, index, *, sparse_grad=False):
     if self.ndim <= 1:
         return self.reshape(-1).take(positions).reshape(index.shape)
     if self.flags.c_contiguous:
+        many = positions.size > _GATHERED and positions.flags.c_contiguous
+        if many and dim == self.ndim - 1 and positions.shape[:-1] == self.shape[:-1]:
+            return _gather_last(xp, self, positions)
         return self.take(_flat_positions(xp, positions, dim, self.shape))
     return contiguous(xp, self[_mesh(xp, positions, dim)])
 

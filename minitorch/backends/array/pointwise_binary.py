@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minitorch.backends.array.common import is_low_precision
+from minitorch.backends.array.common import constant, is_low_precision
 from minitorch.backends.array.elementwise import (
     as_type,
     elementwise,
@@ -18,8 +18,14 @@ from minitorch.ops.shapes.pointwise import RULES, check_alpha, is_bool
 # ---------------------------------------------------------------- sums and differences
 
 
+_NUMBERS = (float, int)
+
+
 def _scaled_sum(xp, ufunc, self, other, alpha, rule):
     """Return ``ufunc(self, alpha * other)`` in the promoted type."""
+    if _plain_pair(self, other) and type(alpha) in _NUMBERS:
+        term = xp.multiply(other, constant(xp, alpha, other.dtype))
+        return ufunc(self, term, term if term.flags.c_contiguous else None)
     dtype = promoted((self, other))
     check_alpha("add", dtype, alpha)
     compute, result = rule.types(dtype)
@@ -30,11 +36,35 @@ def _scaled_sum(xp, ufunc, self, other, alpha, rule):
     return out if out.dtype == result else out.astype(result)
 
 
+def _plain_pair(self, other) -> bool:
+    """Return whether both are arrays of one shape and one type, float32 or float64."""
+    if not hasattr(self, "dtype") or not hasattr(other, "dtype"):
+        return False
+    dtype = self.dtype
+    return dtype.char in "fd" and other.dtype is dtype and self.ndim > 0 and self.shape == other.shape
+
+
 @array_kernel("add.Tensor", "add.Scalar", ufunc=lambda xp: xp.add, fast="fiuc")
 def add_kernel(xp, self, other, alpha=1):
     if alpha == 1 and type(alpha) is int:
         return elementwise(xp, _add, (self, other), RULES["add.Tensor"])
     return _scaled_sum(xp, xp.add, self, other, alpha, RULES["add.Tensor"])
+
+
+@array_kernel("add_.Tensor")
+def add_inplace_kernel(xp, self, other, alpha=1):
+    """Add in place where that is simple; else return the sum."""
+    if _plain_pair(self, other) and type(alpha) in _NUMBERS:
+        return xp.add(self, xp.multiply(other, constant(xp, alpha, self.dtype)), self)
+    return add_kernel(xp, self, other, alpha)
+
+
+@array_kernel("sub_.Tensor")
+def sub_inplace_kernel(xp, self, other, alpha=1):
+    """Subtract in place where that is simple; else return the difference."""
+    if _plain_pair(self, other) and type(alpha) in _NUMBERS:
+        return xp.subtract(self, xp.multiply(other, constant(xp, alpha, self.dtype)), self)
+    return sub_kernel(xp, self, other, alpha)
 
 
 def _add(xp, a, b):
@@ -297,20 +327,13 @@ def lerp_tensor_kernel(xp, self, end, weight):
     return elementwise(xp, _lerp, (self, end, weight), RULES["lerp.Tensor"])
 
 
-def _same_floats(self, *others) -> bool:
-    """Return whether all arrays have the shape and the type, float32 or float64, of `self`."""
-    if self.dtype.char not in "fd" or self.ndim == 0:
-        return False
-    return all([o.dtype == self.dtype and o.shape == self.shape for o in others])
-
-
 @array_kernel("lerp_.Scalar")
 def lerp_inplace_kernel(xp, self, end, weight):
-    if not _same_floats(self, end) or isinstance(weight, complex) or abs(weight) >= 0.5:
+    if not _plain_pair(self, end) or type(weight) not in _NUMBERS or not -0.5 < weight < 0.5:
         store(xp, "lerp_", self, lerp_scalar_kernel(xp, self, end, weight))
         return
     step = xp.subtract(end, self)
-    xp.multiply(step, xp.asarray(weight, dtype=step.dtype), step)
+    xp.multiply(step, constant(xp, weight, self.dtype), step)
     xp.add(self, step, self)
 
 
@@ -318,7 +341,7 @@ def _add_scaled(xp, ufunc, self, tensor1, tensor2, value) -> None:
     """Add ``value * ufunc(tensor1, tensor2)`` to `self`."""
     term = ufunc(tensor1, tensor2)
     if value != 1:
-        xp.multiply(term, xp.asarray(value, dtype=term.dtype), term)
+        xp.multiply(term, constant(xp, value, self.dtype), term)
     xp.add(self, term, self)
 
 
@@ -343,7 +366,7 @@ def addcmul_kernel(xp, self, tensor1, tensor2, *, value=1):
 
 @array_kernel("addcmul_")
 def addcmul_inplace_kernel(xp, self, tensor1, tensor2, *, value=1):
-    if _same_floats(self, tensor1, tensor2):
+    if _plain_pair(self, tensor1) and _plain_pair(self, tensor2) and type(value) in _NUMBERS:
         _add_scaled(xp, xp.multiply, self, tensor1, tensor2, value)
     else:
         result = addcmul_kernel(xp, self, tensor1, tensor2, value=value)
@@ -363,7 +386,7 @@ def addcdiv_kernel(xp, self, tensor1, tensor2, *, value=1):
 
 @array_kernel("addcdiv_")
 def addcdiv_inplace_kernel(xp, self, tensor1, tensor2, *, value=1):
-    if _same_floats(self, tensor1, tensor2):
+    if _plain_pair(self, tensor1) and _plain_pair(self, tensor2) and type(value) in _NUMBERS:
         _add_scaled(xp, xp.divide, self, tensor1, tensor2, value)
     else:
         result = addcdiv_kernel(xp, self, tensor1, tensor2, value=value)

@@ -267,6 +267,30 @@ def multinomial_kernel(xp, self, num_samples, replacement=False, *, generator=No
     return result.reshape(self.shape[:-1] + (num_samples,))
 
 
+@array_kernel("binomial")
+def binomial_kernel(xp, count, prob, generator=None):
+    if count.dtype.char not in "fd" or prob.dtype != count.dtype:
+        raise ValueError("not of one floating type")
+    count, prob = xp.broadcast_arrays(count, prob)
+    return source(xp, generator).binomial(count, prob)
+
+
+@array_kernel("_standard_gamma")
+def standard_gamma_kernel(xp, self, generator=None):
+    if self.dtype.char not in "fd":
+        raise ValueError("not a floating type")
+    return source(xp, generator).standard_gamma(self)
+
+
+@array_kernel("_sample_dirichlet")
+def sample_dirichlet_kernel(xp, self, generator=None):
+    if self.dtype.char not in "fd":
+        raise ValueError("not a floating type")
+    if self.ndim == 0:
+        return source(xp, generator).dirichlet(self.reshape(1)).reshape(())
+    return source(xp, generator).dirichlet(self)
+
+
 @array_kernel("poisson")
 def poisson_kernel(xp, self, generator=None):
     if self.dtype.kind not in "fV":

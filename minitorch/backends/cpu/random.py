@@ -21,6 +21,15 @@ from itertools import chain
 import numpy as np
 
 from minitorch.backends.array.common import fused_float64
+from minitorch.backends.cpu.rejection import (
+    DoubleSource,
+    binomial,
+    binomial_float32,
+    gamma,
+    gamma_float32,
+    normal_pair,
+    poisson,
+)
 from minitorch.core.device import device as Device
 from minitorch.core.generator import (
     DEFAULT_GENERATORS,
@@ -225,7 +234,7 @@ class CPUGenerator(Generator):
         if pairs:
             uniforms = self._uniform_float64(2 * pairs)
             if pairs <= 16:
-                drawn = list(chain.from_iterable(map(_normal_pair, *[iter(uniforms.tolist())] * 2)))
+                drawn = list(chain.from_iterable(map(normal_pair, *[iter(uniforms.tolist())] * 2)))
             else:
                 drawn = np.empty((pairs, 2))
                 tail = -uniforms[1::2]
@@ -237,7 +246,7 @@ class CPUGenerator(Generator):
                 drawn = drawn.reshape(-1)
             result[start:] = drawn[: count - start]
             if count - start < 2 * pairs:
-                self._normal = _normal_pair(*uniforms[-2:].tolist())[1]
+                self._normal = normal_pair(*uniforms[-2:].tolist())[1]
         return result
 
     def normal(self, shape, np_dtype, mean: float = 0.0, std: float = 1.0, *, blocks: bool = True):
@@ -386,10 +395,33 @@ class CPUGenerator(Generator):
 
     def poisson(self, rates):
         """Return Poisson draws with the rates of a floating array, in its type."""
-        source = _DoubleSource(self)
-        draws = [_poisson(rate, source) for rate in rates.astype(np.float64).ravel().tolist()]
+        return _narrowed(self._one_by_one(poisson, rates), rates.dtype)
+
+    def binomial(self, counts, probabilities):
+        """Return binomial draws, in the type of two floating arrays of one shape."""
+        sampler = binomial_float32 if counts.dtype == _FLOAT32 else binomial
+        return _narrowed(self._one_by_one(sampler, counts, probabilities), counts.dtype)
+
+    def standard_gamma(self, shapes):
+        """Return gamma draws of scale 1 with the shape parameters of a floating array, at least its tiniest number."""
+        sampler = gamma_float32 if shapes.dtype == _FLOAT32 else gamma
+        draws = _narrowed(self._one_by_one(sampler, shapes), shapes.dtype)
+        return np.fmax(draws, np.finfo(shapes.dtype).tiny)  # a NaN becomes that too, as in PyTorch
+
+    def dirichlet(self, concentrations):
+        """Return Dirichlet draws along the last dimension of a floating array, strictly between 0 and 1."""
+        draws = self._one_by_one(gamma, concentrations)
+        draws /= np.add.reduce(draws, -1, keepdims=True)
+        limits = np.finfo(concentrations.dtype)
+        return np.clip(_narrowed(draws, concentrations.dtype), limits.tiny, 1 - limits.epsneg)
+
+    def _one_by_one(self, sampler, *parameters):
+        """Return ``sampler(*numbers, source)`` for the elements of floating arrays, in float64."""
+        source = DoubleSource(self)
+        columns = [p.astype(np.float64).ravel().tolist() for p in parameters]
+        draws = [sampler(*numbers, source) for numbers in zip(*columns, strict=True)]
         source.give_back()
-        return np.array(draws, np.float64).astype(rates.dtype).reshape(rates.shape)
+        return np.array(draws, np.float64).reshape(parameters[0].shape)
 
     def multinomial(self, weights, count: int, replacement: bool):
         """Return indices drawn with the weights of each row of a matrix.
@@ -447,12 +479,6 @@ def _integers_draw_high_half_first() -> bool:
     return _high_half_first
 
 
-def _normal_pair(u1: float, u2: float) -> tuple[float, float]:
-    radius = math.sqrt(-2 * math.log1p(-u2))
-    angle = 2 * math.pi * u1
-    return radius * math.cos(angle), radius * math.sin(angle)
-
-
 def _normal_fill_float64(uniforms, mean: float, std: float) -> None:
     """Turn float64 uniforms, shape (blocks, 16), into normals, in place."""
     radius = np.sqrt(-2 * _libm(math.log, 1 - uniforms[:, :8]))
@@ -495,67 +521,6 @@ def _shuffled(targets, n: int):
         found = before >= 0
         result[current[found]] = origin[before[found]]
     return result
-
-
-class _DoubleSource:
-    """Float64 uniforms one at a time, for loops that cannot know how many they need."""
-
-    __slots__ = ("_buffer", "_generator", "_position", "_used", "_words")
-
-    def __init__(self, generator: CPUGenerator):
-        self._generator = generator
-        engine = generator._engine()
-        self._words = engine.state
-        self._used = 0
-        self._buffer: list[float] = []
-        self._position = 0
-
-    def __call__(self) -> float:
-        if self._position == len(self._buffer):
-            self._buffer = self._generator._uniform_float64(512).tolist()
-            self._position = 0
-        value = self._buffer[self._position]
-        self._position += 1
-        self._used += 1
-        return value
-
-    def give_back(self) -> None:
-        """Put the generator to just behind the draws that were used."""
-        engine = self._generator._engine()
-        engine.state = self._words
-        if self._used:
-            self._generator.long_words(self._used)
-
-
-def _poisson(rate: float, uniform) -> float:
-    """Return one Poisson draw: by rejection (Hoermann 1993) above 10, else by products."""
-    if rate >= 10:
-        log_rate = math.log(rate)
-        b = 0.931 + 2.53 * math.sqrt(rate)
-        a = -0.059 + 0.02483 * b
-        inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
-        quick = 0.9277 - 3.6224 / (b - 2)
-        while True:
-            u = uniform() - 0.5
-            v = uniform()
-            edge = 0.5 - abs(u)
-            k = math.floor((2 * a / edge + b) * u + rate + 0.43)
-            if edge >= 0.07 and v <= quick:
-                return k
-            if k < 0 or (edge < 0.013 and v > edge):
-                continue
-            density = math.log(v) + math.log(inverse_alpha) - math.log(a / (edge * edge) + b)
-            if density <= -rate + k * log_rate - math.lgamma(k + 1):
-                return k
-    if rate == 0:
-        return 0
-    bound = math.exp(-rate)
-    product = uniform()
-    k = 0
-    while product > bound:
-        k += 1
-        product *= uniform()
-    return k
 
 
 # ---------------------------------------------------------------- the default generator

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from minitorch.backends import storage_kernels
 from minitorch.backends.array import binding, registry
-from minitorch.backends.cpu import loops
+from minitorch.backends.cpu import small
+from minitorch.backends.cpu.allocator import keep_freed_memory
+from minitorch.backends.cpu.fast import table
 from minitorch.backends.cpu.memory import NumpyMemory
 from minitorch.dispatch.local_state import on_thread_start
 from minitorch.dispatch.operator import OPERATORS
@@ -38,6 +42,7 @@ def _silence_warnings() -> None:
 
 def register() -> None:
     """Register memory and kernels of the CPU backend."""
+    keep_freed_memory()
     register_memory("CPU", NumpyMemory())
     on_thread_start(_silence_warnings)
     load_families("minitorch.backends.array")
@@ -46,6 +51,8 @@ def register() -> None:
     for name, fn in registry.ARRAY_KERNELS.items():
         op = OPERATORS["aten::" + name]
         declaration = DECLARATIONS[name]
+        if declaration.kind == "inplace" and declaration.functional in registry.DIRECT_UFUNCS:
+            continue  # below
         if name in registry.DIRECT_UFUNCS:
             make, kinds = registry.DIRECT_UFUNCS[name]
             if kinds not in fast:
@@ -64,10 +71,27 @@ def register() -> None:
             ufunc = make(np)
             if not keeps_dtype(ufunc):
                 continue
-            fn = registry.ARRAY_KERNELS[declaration.functional]
+            fn = registry.ARRAY_KERNELS.get(name) or registry.ARRAY_KERNELS[declaration.functional]
             kernel = binding.InplacePointwiseKernel(fn, np, np.ndarray, CPU_KEYS, ufunc, fast[kinds])
             OPERATORS["aten::" + name].register("CPU", kernel)
-    loops.register()
+    small.register()
+    register_fast()
+
+
+def register_fast() -> None:
+    """Put the kernels for large arrays in front of those that have one, where this installation has them."""
+    from minitorch.backends.cpu.large import LargeKernel
+
+    minimum = table.minimum()
+    for name in table.available():
+        position = table.FAST_KERNELS[name][1]
+        op = OPERATORS["aten::" + name]
+        kernel = op.active("CPU")
+        op.unregister("CPU", kernel)
+        if hasattr(kernel.loop, "limit"):
+            kernel.loop.limit = min(kernel.loop.limit, minimum - 1)  # larger operands are for the other form
+        writes = DECLARATIONS[name].kind == "inplace"
+        op.register("CPU", LargeKernel(kernel, partial(table.find, name), position, minimum, writes))
 
 
 def keeps_dtype(ufunc) -> bool:

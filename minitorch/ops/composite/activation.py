@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minitorch.core.dtype import float64
+from minitorch.core.dtype import float32, float64
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_implicit
@@ -73,11 +73,16 @@ def rrelu_composite(
         return F.leaky_relu(self, (lower + upper) / 2)
     # One draw for each element that is not positive, in order; without values, for each element.
     negative = self.detach() <= 0
-    slopes = F.ones_like(self, requires_grad=False).contiguous()
+    compute = self.dtype if self.dtype.itemsize > 2 else float32
+    slopes = F.ones_like(self, dtype=compute, requires_grad=False).contiguous()
     count = self.numel() if self.is_meta else int(negative.sum())
     draws = F.empty([count], dtype=float64, device=self.device)
-    draws.uniform_(lower, upper, generator=generator)
-    return self * F.masked_scatter(slopes, negative, draws.to(self.dtype))
+    # PyTorch rounds the bounds to the type it computes in, and the product and the sum each by itself.
+    low, high = lower, upper
+    if self.dtype.itemsize <= 4:
+        low, high = (float(float32.np.type(bound)) for bound in (lower, upper))
+    draws.uniform_(generator=generator).mul_(high - low).add_(low)
+    return (self * F.masked_scatter(slopes, negative, draws.to(compute))).to(self.dtype)
 
 
 # Called directly, without choosing among overloads again.

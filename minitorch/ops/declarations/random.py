@@ -229,6 +229,12 @@ operator(
     tags=RANDOM,
 )
 operator(
+    "binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor",
+    variants=FUNCTION, tags=RANDOM,
+)  # fmt: skip
+operator("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", variants=FUNCTION, tags=RANDOM)
+operator("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor", variants=FUNCTION, tags=RANDOM)
+operator(
     "poisson(Tensor self, Generator? generator=None) -> Tensor", variants=FUNCTION, tags=RANDOM
 )
 

@@ -364,6 +364,45 @@ def multinomial_shape(self, num_samples, replacement=False, *, generator=None):
     return MetaArray((*self.shape[:-1], num_samples), _INT64)
 
 
+def check_binomial(count, prob) -> None:
+    """Raise unless both arrays have one type, float32 or float64."""
+    for name, array in (("count", count), ("prob", prob)):
+        if array.dtype.kind not in "fV":
+            word = from_numpy_dtype(array.dtype).scalar_name
+            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: {word}")
+    check_wide(count.dtype, "binomial_cpu")
+    check(
+        prob.dtype == count.dtype,
+        f"binomial(): Found dtype {from_numpy_dtype(prob.dtype).scalar_name} of prob but expected "
+        f"{from_numpy_dtype(count.dtype).scalar_name}, that of count; convert one of them",
+    )
+
+
+def check_wide(np_dtype, kernel: str) -> None:
+    """Raise unless arrays of `np_dtype` hold float32 or float64."""
+    if np_dtype.char not in "fd":
+        word = from_numpy_dtype(np_dtype).scalar_name
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{word}': convert the parameters to float32 or float64")
+
+
+@shape("binomial")
+def binomial_shape(count, prob, generator=None):
+    check_binomial(count, prob)
+    return MetaArray(broadcast_shapes(count.shape, prob.shape), count.dtype)
+
+
+@shape("_standard_gamma")
+def standard_gamma_shape(self, generator=None):
+    check_wide(self.dtype, "gamma_cpu")
+    return MetaArray(self.shape, self.dtype)
+
+
+@shape("_sample_dirichlet")
+def sample_dirichlet_shape(self, generator=None):
+    check_wide(self.dtype, "dirichlet")
+    return MetaArray(self.shape, self.dtype)
+
+
 @shape("poisson")
 def poisson_shape(self, generator=None):
     check_floating(self.dtype, "poisson_cpu")

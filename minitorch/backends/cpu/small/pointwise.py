@@ -1,5 +1,5 @@
 # cython: cdivision=True, nonecheck=True
-"""Elementwise loops (Note [Loops for small operands] in `loops`); types in `pointwise.pxd`."""
+"""Elementwise loops (Note [Loops for small operands] in `small`); types in `pointwise.pxd`."""
 # ruff: noqa: F821 (elements and mathematical functions are declared in the .pxd files)
 
 from __future__ import annotations

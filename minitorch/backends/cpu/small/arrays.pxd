@@ -1,8 +1,8 @@
 # NumPy's C interface, as far as the loops need it: elements of plain arrays, and new arrays.
 cdef extern from *:
     """
-    #ifndef MINITORCH_LOOPS_ARRAYS
-    #define MINITORCH_LOOPS_ARRAYS
+    #ifndef MINITORCH_SMALL_LOOPS_ARRAYS
+    #define MINITORCH_SMALL_LOOPS_ARRAYS
     #define NPY_NO_DEPRECATED_API NPY_1_19_API_VERSION
     #include <numpy/arrayobject.h>
 

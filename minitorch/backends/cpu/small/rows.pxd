@@ -1,7 +1,7 @@
 cimport cython
 from minitorch.backends.array.binding cimport Loop
-from minitorch.backends.cpu.loops.arrays cimport *
-from minitorch.backends.cpu.loops.exponential cimport *
+from minitorch.backends.cpu.small.arrays cimport *
+from minitorch.backends.cpu.small.exponential cimport *
 from minitorch.tensor.base cimport TensorBase
 
 cdef Py_ssize_t _ROWS, _PRODUCT, _ALL

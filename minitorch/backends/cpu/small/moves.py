@@ -1,5 +1,5 @@
 # cython: nonecheck=True
-"""Loops that move elements of small arrays (Note [Loops for small operands] in `loops`); types in `moves.pxd`."""
+"""Loops that move elements of small arrays (Note [Loops for small operands] in `small`); types in `moves.pxd`."""
 # ruff: noqa: F821 (elements are declared in the .pxd files)
 
 from __future__ import annotations

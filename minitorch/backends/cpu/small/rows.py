@@ -1,5 +1,5 @@
 # cython: cdivision=True, nonecheck=True
-"""Loops over the rows of small arrays (Note [Loops for small operands] in `loops`); types in `rows.pxd`.
+"""Loops over the rows of small arrays (Note [Loops for small operands] in `small`); types in `rows.pxd`.
 
 A row runs along the last dimension.  Sums are taken in float64 and rounded once.
 """

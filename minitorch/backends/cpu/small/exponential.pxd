@@ -6,8 +6,8 @@
 # the bits of a sum with 1.5 * 2^23, which rounds to an integer without a conversion.
 cdef extern from *:
     """
-    #ifndef MINITORCH_LOOPS_EXPONENTIAL
-    #define MINITORCH_LOOPS_EXPONENTIAL
+    #ifndef MINITORCH_SMALL_LOOPS_EXPONENTIAL
+    #define MINITORCH_SMALL_LOOPS_EXPONENTIAL
     #include <math.h>
     #include <stdint.h>
 

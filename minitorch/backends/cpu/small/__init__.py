@@ -7,9 +7,9 @@ Note [Loops for small operands]
     arguments, and returns the result, or None for whatever it was not made for (other
     dtypes, strides or broadcasting, more elements than it is faster for, wrong arguments).
     Then the array kernel runs as if there were no loop.  Measured in
-    `docs/decisions/0003-loops-for-small-operands.md`.
+    `docs/decisions/0005-loops-for-small-operands.md`.
 
-    ``MINITORCH_LOOPS=0`` in the environment leaves them out.  The modules here take
+    ``MINITORCH_SMALL_LOOPS=0`` in the environment leaves them out.  The modules here take
     elements by pointer (`arrays.pxd`), so they are not imported where the core runs
     interpreted.
 """
@@ -24,9 +24,9 @@ from minitorch.dispatch.operator import OPERATORS
 
 def register() -> None:
     """Put the loops before the CPU kernels that are registered already."""
-    if not COMPILED or os.environ.get("MINITORCH_LOOPS", "1") in ("", "0"):
+    if not COMPILED or os.environ.get("MINITORCH_SMALL_LOOPS", "1") in ("", "0"):
         return
-    from minitorch.backends.cpu.loops import moves, pointwise, rows
+    from minitorch.backends.cpu.small import moves, pointwise, rows
 
     for module in (pointwise, rows, moves):
         for name, loop in module.LOOPS.items():
