@@ -313,7 +313,7 @@ def cartesian_prod(*tensors: Any) -> Any:
 @overridable
 def block_diag(*tensors: Any) -> Any:
     """Return a matrix with the given ones along its diagonal."""
-    return F.block_diag(list(tensors))
+    return F.block_diag(list(tensors)) if tensors else F.empty([1, 0])
 
 
 def _each(operator, tensors: tuple) -> Any:

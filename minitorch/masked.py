@@ -131,18 +131,14 @@ def amin(input: Any, dim: _Dims = None, *, keepdim: bool = False, dtype: Any = N
     return F.amin(_masked(input, mask, _highest(input.dtype), "amin"), dims, bool(keepdim))
 
 
-def argmax(
-    input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
-) -> Any:
+def argmax(input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """Return the position of the largest selected element, in the type of the input as PyTorch does."""
     input = _with_dtype(input, dtype)
     found = F.argmax(_masked(input, mask, _lowest(input.dtype), "argmax"), dim, bool(keepdim))
     return found.to(input.dtype)
 
 
-def argmin(
-    input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
-) -> Any:
+def argmin(input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """Return the position of the smallest selected element, in the type of the input as PyTorch does."""
     input = _with_dtype(input, dtype)
     found = F.argmin(_masked(input, mask, _highest(input.dtype), "argmin"), dim, bool(keepdim))
@@ -181,9 +177,7 @@ def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = Non
     return F.nanmedian(_masked(input, mask, nan, "median"), dim, keepdim)[0]
 
 
-def logsumexp(
-    input: Any, dim: _Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
-) -> Any:
+def logsumexp(input: Any, dim: _Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
     """Return the logarithm of the sum of the exponentials of the selected elements."""
     input = _with_dtype(input, dtype)
     dims = _dims(input, dim, "logsumexp")
@@ -191,14 +185,10 @@ def logsumexp(
     return F.logsumexp(_masked(input, mask, least, "logsumexp"), dims, keepdim).to(input.dtype)
 
 
-def logaddexp(
-    input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None
-) -> Any:
+def logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None) -> Any:
     """Return ``log(exp(input) + exp(other))``; what is not selected adds nothing."""
     input, other = _with_dtype(input, dtype), _with_dtype(other, dtype)
-    return F.logaddexp(
-        _masked(input, input_mask, -inf, "logaddexp"), _masked(other, other_mask, -inf, "logaddexp")
-    )
+    return F.logaddexp(_masked(input, input_mask, -inf, "logaddexp"), _masked(other, other_mask, -inf, "logaddexp"))
 
 
 def norm(
@@ -282,9 +272,7 @@ def softmin(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any
     return F.softmax(-_masked(_with_dtype(input, dtype), mask, inf, "softmin"), dim)
 
 
-def normalize(
-    input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None
-) -> Any:
+def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None) -> Any:
     """Return the selected elements divided by their norm, 0 elsewhere."""
     input = _with_dtype(input, dtype)
     length = norm(input, ord, dim, keepdim=True, mask=mask)

@@ -54,8 +54,8 @@ _TRACKED = 1 << 63
 _AUTOGRAD_OTHER_SLOT = DispatchKey.AutogradOther.slot  # type: ignore[attr-defined]
 _META_SLOT = DispatchKey.Meta.slot  # type: ignore[attr-defined]
 
-# Called for an operator that takes numbers for tensors, when it got no tensor at all: (op, args, kwargs) -> result.
-call_on_numbers: Any = None
+# Takes calls without any tensor where the operator has no kernel for them: (op, args, kwargs) -> result.
+without_tensors: Any = None
 # slot -> the kernel that runs where an operator has none (spec T1, step 8)
 BACKEND_FALLBACKS: dict[int, Kernel] = {}
 # every operator that exists, by qualified name
@@ -198,8 +198,8 @@ class MissingKernel(Kernel):
     __slots__ = ()
 
     def run(self, op, entry, args, kwargs):
-        if op.allow_numbers and call_on_numbers is not None and not entry.key_set & _FUNCTIONALITY:
-            return call_on_numbers(op, args, kwargs)
+        if without_tensors is not None and highest_slot(entry.key_set) == 0:
+            return without_tensors(op, args, kwargs)
         raise_missing(op, entry.key_set)
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minitorch.dispatch import operator
-from minitorch.dispatch.operator import OPERATORS, Operator, raise_missing
+from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
 from minitorch.ops.assemble import make_public_method
 from minitorch.ops.overriding import DisableTorchFunction, call_handlers, overloaded_arguments
@@ -66,18 +65,6 @@ def slow_binary(name: str, a: Any, b: Any) -> Any:
         return NotImplemented
 
 
-def call_on_numbers(op: Operator, args: tuple, kwargs: dict | None) -> Any:
-    """Call an operator that got Python numbers for all its tensors: they become 0-dim tensors (spec R10)."""
-    places = {index for index, *_ in op.positions}
-    converted = tuple(
-        make_tensor(value) if i in places and isinstance(value, (bool, int, float, complex)) else value
-        for i, value in enumerate(args)
-    )
-    if not any(isinstance(value, TensorBase) for value in converted):
-        raise_missing(op, 0)
-    return op.call(converted, kwargs)
-
-
 _functions: dict[str, Any] = {}
 _BINARY = (
     "add", "sub", "rsub", "mul", "div", "matmul", "lt", "le", "gt", "ge", "eq", "ne", "floor_divide", "remainder", "pow",
@@ -108,7 +95,6 @@ def install_python_operators() -> None:
         "matmul": "matmul", "le": "le.Tensor", "gt": "gt.Tensor", "ge": "ge.Tensor", "eq": "eq.Tensor", "ne": "ne.Tensor",
     }
     operators = {name: OPERATORS["aten::" + op] for name, op in direct.items()}
-    operator.call_on_numbers = call_on_numbers
     install_operators(operators, slow_binary, _getitem, make_public_method("item"))
     for name in _BINARY:
         _functions[name] = getattr(F, name)

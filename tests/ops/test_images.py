@@ -38,9 +38,15 @@ def test_padding_modes(mode, expected):
 @pytest.mark.parametrize(
     ("mode", "lines"),
     [
-        ("reflect", [[7, 6, 7, 8, 7, 6], [4, 3, 4, 5, 4, 3], [1, 0, 1, 2, 1, 0], [4, 3, 4, 5, 4, 3], [7, 6, 7, 8, 7, 6]]),
+        (
+            "reflect",
+            [[7, 6, 7, 8, 7, 6], [4, 3, 4, 5, 4, 3], [1, 0, 1, 2, 1, 0], [4, 3, 4, 5, 4, 3], [7, 6, 7, 8, 7, 6]],
+        ),
         ("replicate", [[0, 0, 1, 2, 2, 2]] * 3 + [[3, 3, 4, 5, 5, 5], [6, 6, 7, 8, 8, 8]]),
-        ("circular", [[5, 3, 4, 5, 3, 4], [8, 6, 7, 8, 6, 7], [2, 0, 1, 2, 0, 1], [5, 3, 4, 5, 3, 4], [8, 6, 7, 8, 6, 7]]),
+        (
+            "circular",
+            [[5, 3, 4, 5, 3, 4], [8, 6, 7, 8, 6, 7], [2, 0, 1, 2, 0, 1], [5, 3, 4, 5, 3, 4], [8, 6, 7, 8, 6, 7]],
+        ),
     ],
 )
 def test_padding_of_images(mode, lines):
@@ -142,7 +148,9 @@ def test_pooling_refuses_empty_channels():
 
 def test_fractional_pooling_with_given_samples():
     samples = mt.tensor([[[0.25, 0.5]]])
-    values, indices = F.fractional_max_pool2d(image(5, 5), 2, output_size=3, return_indices=True, _random_samples=samples)
+    values, indices = F.fractional_max_pool2d(
+        image(5, 5), 2, output_size=3, return_indices=True, _random_samples=samples
+    )
     close(values, [[[[6, 7, 9], [16, 17, 19], [21, 22, 24]]]])
     close(indices, values.long())
     with pytest.raises(ValueError, match="output_size or an output_ratio"):

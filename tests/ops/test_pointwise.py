@@ -348,3 +348,15 @@ def test_incomplete_gamma_of_large_arguments():
     x = a * mt.tensor([1.0005, 0.9995, 1.0], dtype=mt.float64)
     np.testing.assert_allclose(mt.igamma(a, x).numpy(), [0.868215813, 0.131768270, 0.5], rtol=1e-8)
     np.testing.assert_allclose(mt.igammac(a, x).numpy(), [0.131784187, 0.868231730, 0.5], rtol=1e-8)
+
+
+def test_numbers_alone():
+    assert mt.add(2, 3).item() == 5
+    assert mt.add(2, 3).dtype is mt.int64
+    assert mt.add(2, 3, alpha=2).item() == 8
+    assert mt.mul(2.0, 3).dtype is mt.float32
+    assert mt.div(7, 2, rounding_mode="floor").item() == 3
+    with pytest.raises(ValueError, match="non-empty list"):
+        mt.cat([])
+    with pytest.raises(RuntimeError, match="non-empty"):
+        mt.stack([])

@@ -117,6 +117,8 @@ def _adaptive_size(output_size: Any, input: Tensor, count: int) -> list[int]:
         raise ValueError(
             f"Input dimension should be at least {len(output_size) + 1}, got {input.dim()}"
         )
+    if len(output_size) != count:
+        raise RuntimeError(f"adaptive pooling: output_size must be {count} ints, got {len(output_size)}: {output_size}")
     sizes = tuple(input.shape)[-count:]
     return [n if given is None else given for given, n in zip(output_size, sizes, strict=True)]
 

@@ -60,6 +60,8 @@ def _conv_mode(input, weight, bias, stride, padding, dilation, groups, d, name):
         raise RuntimeError(f"{name}(): Invalid padding string: {padding!r}; use 'valid' or 'same'")
     if any(s != 1 for s in stride):
         raise RuntimeError(f"{name}(): padding='same' is not supported for strided convolutions")
+    if weight.dim() != d + 2 or input.dim() not in (d + 1, d + 2):
+        return _conv(input, weight, bias, stride, _NONE[d], dilation, groups, d, name)  # which says what is wrong
     dilation = list(dilation) * d if len(dilation) == 1 else dilation
     totals = [t * (k - 1) for t, k in zip(dilation, weight.shape[2:], strict=True)]
     if any(t % 2 for t in totals):

@@ -54,7 +54,7 @@ def _positive(n, name):
 
 def _one(self, n, dim, name, need_complex):
     self = _transformable(self, name, need_complex)
-    check(self.dim() > 0, f"{name}: expected at least one dimension, got a 0-dim tensor")
+    check(self.dim() > 0, f"{name}: expected at least one dimension, got a 0-dim tensor", IndexError)
     dim = normalize_dim(dim, self.dim(), name)
     size = self.shape[dim] if n is None else n
     _positive(size, name)
@@ -84,7 +84,7 @@ def _half(self, n, dim, norm, forward, name):
 
 def _from_half(self, n, dim, norm, forward, name):
     self = _transformable(self, name, True)
-    check(self.dim() > 0, f"{name}: expected at least one dimension, got a 0-dim tensor")
+    check(self.dim() > 0, f"{name}: expected at least one dimension, got a 0-dim tensor", IndexError)
     dim = normalize_dim(dim, self.dim(), name)
     size = 2 * (self.shape[dim] - 1) if n is None else n
     _positive(size, name)

@@ -169,6 +169,15 @@ def multilabel_margin_loss_composite(self, target, reduction=1):
             f"multilabel_margin_loss(): inconsistent target size: {list(target.shape)} for input "
             f"of size: {list(self.shape)}"
         )
+    if self.dim() > 0 and self.shape[-1] == 0:
+        raise RuntimeError(
+            "multilabel_margin_loss(): Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+            f"{list(self.shape)}"
+        )
+    if target.dtype is not int64:
+        raise RuntimeError(
+            f"multilabel_margin_loss(): expected target of type Long but found {target.dtype.scalar_name}"
+        )
     x = self if self.dim() == 2 else self.reshape(1, -1)
     y = target if target.dim() == 2 else target.reshape(1, -1)
     # Labels count up to the first -1.

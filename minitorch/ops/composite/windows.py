@@ -29,9 +29,7 @@ def _window(
 
 
 @composite_explicit("bartlett_window", "bartlett_window.periodic")
-def bartlett_window_composite(
-    window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=None
-):
+def bartlett_window_composite(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=None):
     keywords = {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
     return _window(
         "bartlett_window", window_length, periodic, keywords,
@@ -40,9 +38,7 @@ def bartlett_window_composite(
 
 
 @composite_explicit("blackman_window", "blackman_window.periodic")
-def blackman_window_composite(
-    window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=None
-):
+def blackman_window_composite(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=None):
     keywords = {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
     return _window(
         "blackman_window", window_length, periodic, keywords,
@@ -64,9 +60,7 @@ def hamming_window_composite(
 
 
 @composite_explicit("hann_window", "hann_window.periodic")
-def hann_window_composite(
-    window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=None
-):
+def hann_window_composite(window_length, periodic=True, *, dtype=None, layout=None, device=None, pin_memory=None):
     keywords = {"dtype": dtype, "layout": layout, "device": device, "pin_memory": pin_memory}
     return _window(
         "hann_window", window_length, periodic, keywords,

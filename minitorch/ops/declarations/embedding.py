@@ -22,5 +22,7 @@ operator(
     "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int "
     "mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int "
     "padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
-    out="_embedding_bag.out", out_names=("out0", "out1", "out2", "out3"), variants=FUNCTION,
+    out="_embedding_bag.out",
+    out_names=("out0", "out1", "out2", "out3"),
+    variants=FUNCTION,
 )

@@ -197,7 +197,7 @@ def arange_plan(start, end, step, dtype, name: str = "arange"):
     if np_dtype.itemsize == 8:  # counted in integers; narrower types in float64, like PyTorch
         start, end, step, all_ints = int(start), int(end), int(step), True
     if int(step) == 0:
-        raise RuntimeError(f"{name}(): the step {step} is 0 as a {from_numpy_dtype(np_dtype).name}")
+        raise ValueError(f"{name}(): step must be nonzero, but {step} is 0 as a {from_numpy_dtype(np_dtype).name}")
     count = -((start - end) // step) if all_ints else math.ceil((end - start) / step)
     return int(start), int(step), count, np_dtype
 
