@@ -63,7 +63,8 @@ def resize(tensor: TensorBase, size: tuple) -> None:
         count *= n
     needed = (offset + count) * itemsize if count else 0
     if needed > memory.nbytes(cell.root):
-        if isinstance(cell, BorrowedStorage):
+        # Memory without a byte shares nothing: ``out=from_numpy(empty)`` may grow.
+        if isinstance(cell, BorrowedStorage) and memory.nbytes(cell.root):
             raise RuntimeError(
                 f"resize_: Trying to resize storage that is not resizable: shape {list(size)} needs {needed} bytes, and the "
                 f"memory, of {memory.nbytes(cell.root)} bytes, belongs to another object. Call clone() first."

@@ -166,8 +166,10 @@ def test_lent_memory_does_not_grow(name):
 
 
 def test_out_does_not_grow_lent_memory():
-    out = minitorch.from_numpy(np.ones(0, dtype=np.float32))
-    with pytest.raises(RuntimeError, match="not resizable"):
+    # Memory without a byte shares nothing, so that it may.
+    assert minitorch.exp(minitorch.zeros(3), out=minitorch.from_numpy(np.ones(0, dtype=np.float32))).tolist() == [1, 1, 1]
+    out = minitorch.from_numpy(np.ones(1, dtype=np.float32))
+    with pytest.warns(UserWarning, match="was resized"), pytest.raises(RuntimeError, match="not resizable"):
         minitorch.add(minitorch.ones(5), 1, out=out)
 
 
