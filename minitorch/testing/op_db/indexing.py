@@ -699,4 +699,25 @@ def _combinations(n, r, again):
     return (itertools.combinations_with_replacement if again else itertools.combinations)(range(n), r)
 
 
-RECORDS = [*GATHERING, *SCATTERING, *MATRICES, *JOINING]
+UNSAFE = [
+    record(
+        "nonzero_static",
+        lambda make: [(make.mask(2, 3), {"size": 4}), (make.mask(4), {"size": 2, "fill_value": 7})],
+        no_out="needs its size by keyword",
+        **NON_DIFFERENTIABLE,
+    ),
+    record(
+        "_unsafe_masked_index",
+        lambda make: [(make(3, 2), make.mask(2), [make.indices(2, high=3), make.indices(2, high=2)], 0)],
+        lambda x, mask, indices, fill: np.where(mask, x[tuple(indices)], fill),
+        dtypes=FLOATS,
+    ),
+    record(
+        "_unsafe_masked_index_put_accumulate",
+        lambda make: [(make(3, 2), make.mask(2), [make.indices(2, high=3), make.indices(2, high=2)], make(2))],
+        lambda x, mask, indices, values: _index_put(x, indices, np.where(mask, values, 0), True),
+        dtypes=FLOATS,
+    ),
+]
+
+RECORDS = [*GATHERING, *SCATTERING, *MATRICES, *JOINING, *UNSAFE]

@@ -280,4 +280,14 @@ LINEAR = [
     ),
 ]
 
+VECTORS.append(
+    record(
+        "vander",
+        lambda make: [(make(3),), (make(3, layout="gaps"), 2, True)],
+        np.vander,
+        errors=lambda make: [(RuntimeError, "", make(3), -1)],
+        dtypes=DOUBLE_OR_SINGLE,
+    )
+)
+
 PRODUCTS = [*VECTORS, *LINEAR]

@@ -506,4 +506,24 @@ DISTANCES = [
     ),
 ]
 
+
+def _cdist(a, b, p=2.0, compute_mode=None):
+    return (np.abs(a[..., :, None, :] - b[..., None, :, :]) ** p).sum(-1) ** (1 / p)
+
+
+DISTANCES += [
+    record(
+        "cdist",
+        lambda make: [
+            (make(3, 2), make(4, 2)),
+            (make(2, 3, 2), make(2, 2, 2), 1.0),
+            (make(3, 2, layout="columns"), make(1, 2), 3.0),
+        ],
+        _cdist,
+        operators=("cdist", "_cdist_forward", "_cdist_backward"),
+        errors=lambda make: [(RuntimeError, "", make(3, 2), make(3, 4))],
+        **SINGLE_OR_DOUBLE,
+    ),
+]
+
 RECORDS = [*REGRESSION, *MARGINS, *CLASSES, *DISTANCES]

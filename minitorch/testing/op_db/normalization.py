@@ -213,4 +213,23 @@ OPERATORS = [
     ),
 ]
 
+OPERATORS += [
+    record(
+        "_native_batch_norm_legit",
+        lambda make: [(make(3, 2), make(2), make(2), True, 0.1, 1e-5)],
+        project=lambda result: result[0],
+        reference=lambda x, w, b, training, momentum, eps: _batch_norm(x, None, None, w, b, training, momentum, eps),
+        no_out="tested as native_batch_norm",
+        **SINGLE_OR_DOUBLE,
+    ),
+    record(
+        "_batch_norm_with_update",
+        lambda make: [(make(3, 2), make(2), make(2), _positive(make, 2), _positive(make, 2), 0.1, 1e-5)],
+        project=lambda result: result[0],
+        reference=lambda x, w, b, m, v, momentum, eps: _batch_norm(x, None, None, w, b, True, momentum, eps),
+        no_out="tested as native_batch_norm",
+        **SINGLE_OR_DOUBLE,
+    ),
+]
+
 RECORDS = [*PUBLIC, *OPERATORS]

@@ -273,4 +273,16 @@ OTHERS = [
     ),
 ]
 
-RECORDS = [*MAX, *AVERAGE, *ADAPTIVE, *OTHERS]
+FRACTIONAL = [
+    record(
+        f"nn.functional.fractional_max_pool{d}d",
+        lambda make, d=d: [
+            (make(1, 1, *[4] * d), 2, {"output_size": 2, "_random_samples": make(1, 1, d, low=0, high=1, grad=False)})
+        ],
+        operators=(f"fractional_max_pool{d}d",),
+        **SINGLE_OR_DOUBLE,
+    )
+    for d in (2, 3)
+]
+
+RECORDS = [*MAX, *AVERAGE, *ADAPTIVE, *OTHERS, *FRACTIONAL]

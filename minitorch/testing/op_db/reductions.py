@@ -423,4 +423,17 @@ STATISTICS = [
     ),
 ]
 
-RECORDS = [*SUMS, *EXTREMA, *VARIANCE, *SCANS, *NORMS, *STATISTICS]
+OTHERS = [
+    record(
+        "Tensor.sum_to_size",
+        lambda make: [(make(2, 3), [1, 3]), (make(2, 3), [3]), (make(2, 3, layout="columns"), [2, 1])],
+        lambda x, size: x.sum(
+            tuple(d for d in range(2) if d < 2 - len(size) or size[d - 2] == 1), keepdims=True
+        ).reshape(size),
+        errors=lambda make: [(RuntimeError, "", make(2, 3), [2])],
+        dtypes=NUMBERS,
+    ),
+    record("hash_tensor", lambda make: [(make(2, 3),), (make(2, 3), [1])], dtypes=FLOATS, **NON_DIFFERENTIABLE),
+]
+
+RECORDS = [*SUMS, *EXTREMA, *VARIANCE, *SCANS, *NORMS, *STATISTICS, *OTHERS]
