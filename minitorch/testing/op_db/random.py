@@ -110,6 +110,14 @@ DISTRIBUTIONS = [
         **DRAWN,
     ),
     record(
+        "binomial",
+        lambda make: [(make(2, 3, low=3, high=9, grad=False).floor(), make(2, 3, low=0.1, high=0.9, grad=False))],
+        dtypes=REAL_FLOATS,
+        **DRAWN,
+    ),
+    record("_standard_gamma", lambda make: [(make(2, 3, low=0.5, high=4, grad=False),)], dtypes=REAL_FLOATS, **DRAWN),
+    record("_sample_dirichlet", lambda make: [(make(2, 3, low=0.5, high=4, grad=False),)], dtypes=REAL_FLOATS, **DRAWN),
+    record(
         "poisson",
         lambda make: [(make(2, 3, low=0.5, high=4),)],
         dtypes=FLOATS,
