@@ -222,6 +222,40 @@ def test_derivatives_of_weighted_bags():
     assert gradgradcheck(bag, (random(3, 2), random(4)))
 
 
+def test_derivatives_of_many_distances_take_products(monkeypatch):
+    """Of many points the differences are never held: the same derivatives by way of matrix products."""
+    from minitorch.autograd import forward_ad
+    from minitorch.autograd.derivatives import loss as derivatives
+    from minitorch.ops.composite import loss as composite
+
+    points = random(2, 4, 3), (-random(2, 5, 3).detach()).requires_grad_()  # no two are equal
+    directions = random(2, 4, 3).detach(), random(2, 5, 3).detach()
+
+    def derived():
+        with forward_ad.dual_level():
+            duals = [forward_ad.make_dual(x.detach(), t) for x, t in zip(points, directions, strict=True)]
+            tangent = forward_ad.unpack_dual(mt.cdist(*duals)).tangent
+        return [tangent, *mt.autograd.grad(mt.cdist(*points).square().sum(), points)]
+
+    expected = derived()
+    for module in (derivatives, composite):
+        monkeypatch.setattr(module, "MOST_DIFFERENCES", 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(derivatives, "along_slopes", None)
+        patch.setattr(composite, "along_slopes", None)
+        found = derived()
+    for one, other in zip(found, expected, strict=True):
+        mt.testing.assert_close(one, other)
+    assert gradcheck(mt.cdist, points, check_forward_ad=True)
+
+
+def test_distances_of_equal_points_pass_no_gradient():
+    """The square root of a distance of 0 has an infinite derivative: it does not become NaN."""
+    x = mt.ones(2, 3, requires_grad=True)
+    mt.cdist(x, x.detach()).sqrt().sum().backward()
+    assert x.grad.tolist() == [[0.0] * 3] * 2
+
+
 def test_safe_softmax_derivatives():
     assert gradcheck(lambda x: mt.ops.aten._safe_softmax(x, 1), (random(2, 3),))
     assert gradgradcheck(lambda x: mt.ops.aten._safe_softmax(x, 1), (random(2, 3),))

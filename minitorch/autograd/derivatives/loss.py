@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minitorch.autograd.derivatives.registry import derivative
 from minitorch.ops import functions as F
+from minitorch.ops.composite.loss import MOST_DIFFERENCES, along_slopes
 
 
 def _reduced(tensor, reduction):
@@ -203,8 +204,21 @@ derivative(
 
 # ---------------------------------------------------------------- distances of all pairs
 
+
+def cdist_tangent(x1_p, x1_t, x2_p, x2_t, p, result):
+    if p == 0.0:
+        return F.zeros_like(result)  # a number of coordinates, whatever their size
+    if p == 2.0 and x1_p.numel() * x2_p.shape[-2] > MOST_DIFFERENCES:
+        own = (x1_p * x1_t).sum(-1).unsqueeze(-1) + (x2_p * x2_t).sum(-1).unsqueeze(-2)
+        growth = own - F.matmul(x1_p, x2_t.mT) - F.matmul(x1_t, x2_p.mT)
+        return F.where(result != 0, growth / result, 0.0)
+    change = x1_t.unsqueeze(-2) - x2_t.unsqueeze(-3)
+    return along_slopes(change, x1_p, x2_p, p, result).sum(-1)
+
+
 derivative(
     "_cdist_forward",
     x1=lambda grad, x1, x2, p, result: F._cdist_backward(grad, x1, x2, p, result),
     x2=lambda grad, x1, x2, p, result: F._cdist_backward(grad.mT, x2, x1, p, result.mT),
+    result=cdist_tangent,
 )

@@ -27,4 +27,6 @@ def hash_tensor_kernel(xp, self, dim=(), *, keepdim=False, mode=0):
     wide = widen(self).astype(xp.float64 if self.dtype.kind in "fV" else xp.int64)
     bits = wide.view(xp.uint64)
     axes = normalize_dims(dim, self.ndim, "hash_tensor")
+    if self.size == 0 and (not dim or any(self.shape[d] == 0 for d in axes)):
+        raise ValueError("nothing to hash")
     return xp.bitwise_xor.reduce(bits, axis=axes, keepdims=keepdim) if axes else bits.copy()

@@ -279,6 +279,8 @@ def _fractional(
     count: int,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     name = f"fractional_max_pool{count}d"
+    if input.dim() <= count:
+        raise IndexError(f"{name}: expected an input of {count + 1} or {count + 2} dimensions, got {input.dim()}")
     if output_size is None:
         if output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")

@@ -361,8 +361,8 @@ def ctc_loss_tensor_composite(
 
 # ---------------------------------------------------------------- distances of all pairs
 
-# Differences of all pairs that the gradient may hold at once.
-_MOST_DIFFERENCES = 1 << 22
+# Differences of all pairs that a derivative may hold at once.
+MOST_DIFFERENCES = 1 << 22
 
 
 @composite_implicit("cdist")
@@ -397,21 +397,29 @@ def cdist_composite(x1, x2, p=2.0, compute_mode=None):
 def _cdist_backward_composite(grad, x1, x2, p, cdist):
     if p == 0.0 or 0 in x1.shape or 0 in x2.shape:
         return F.zeros_like(x1)
-    if p == 2.0 and x1.numel() * x2.shape[-2] > _MOST_DIFFERENCES:
+    if p == 2.0 and x1.numel() * x2.shape[-2] > MOST_DIFFERENCES:
         weight = F.where(cdist != 0, grad / cdist, 0.0)
         return weight.sum(-1, keepdim=True) * x1 - F.matmul(weight, x2)
+    return along_slopes(grad.unsqueeze(-1), x1, x2, p, cdist).sum(-2)
+
+
+def along_slopes(change, x1, x2, p, distance):
+    """Return `change` times the derivative of each distance to each coordinate of ``x1 - x2``.
+
+    Where a distance has no derivative the product is 0, also if the change is infinite there.
+    """
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    distance, grad = cdist.unsqueeze(-1), grad.unsqueeze(-1)
+    distance = distance.unsqueeze(-1)
     if p == 1.0:
-        return (grad * F.sign(difference)).sum(-2)
+        return change * F.sign(difference)
     if p == float("inf"):
-        return (grad * F.sign(difference) * (F.abs(difference) == distance)).sum(-2)
+        return change * F.sign(difference) * (F.abs(difference) == distance)
     apart = distance != 0
     if p < 2.0:
         apart = F.logical_and(apart, difference != 0)
     distance = F.where(apart, distance, 1.0)
     if p == 2.0:
-        return F.where(apart, grad * (difference / distance), 0.0).sum(-2)
+        return F.where(apart, change * (difference / distance), 0.0)
     size = F.where(apart, F.abs(difference), 1.0)
     slope = F.sign(difference) * F.pow(size, p - 1.0) / F.pow(distance, p - 1.0)
-    return F.where(apart, grad * slope, 0.0).sum(-2)
+    return F.where(apart, change * slope, 0.0)

@@ -111,10 +111,9 @@ def _fractional(self, d, kernel_size, output_size, random_samples):
         )
     sizes = list(self.shape[-d:])
     for n, k, o in zip(sizes, kernel, out, strict=True):
-        if o + k - 1 > n:
-            raise RuntimeError(
-                f"{name}(): kernel size {k} and output size {o} need at least {o + k - 1} elements, got {n}"
-            )
+        least = o + k - 1 if d == 2 else o + k  # volumes need one element more, as in PyTorch
+        if n < least:
+            raise RuntimeError(f"{name}(): kernel size {k} and output size {o} need at least {least} elements, got {n}")
     x = self if self.dim() == d + 2 else self.unsqueeze(0)
     if tuple(random_samples.shape) != (*x.shape[:2], d):
         raise RuntimeError(

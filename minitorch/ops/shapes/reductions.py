@@ -121,7 +121,7 @@ def mean_dim_shape(self, dim, keepdim=False, *, dtype=None):
 # ---------------------------------------------------------------- extrema
 
 
-def _not_empty(self, dims, name: str, given: bool) -> None:
+def check_not_empty(self, dims, name: str, given: bool) -> None:
     """Refuse a reduction of no elements by an operation that has no identity."""
     if not given:
         check(
@@ -141,7 +141,7 @@ def _not_empty(self, dims, name: str, given: bool) -> None:
 def _extremum_shape(self, dim, keepdim, name):
     dims = _dims(self, dim, name)
     no_complex(self, name)
-    _not_empty(self, dims, name, bool(dim))
+    check_not_empty(self, dims, name, bool(dim))
     return MetaArray(reduced_shape(self.shape, dims, keepdim), self.dtype)
 
 
@@ -204,7 +204,7 @@ def _arg_shape(self, dim, keepdim, name):
         )
         return MetaArray((1,) * self.ndim if keepdim else (), INT64)
     dims = _dims(self, [dim], name)
-    _not_empty(self, dims, name, True)
+    check_not_empty(self, dims, name, True)
     return MetaArray(reduced_shape(self.shape, dims, keepdim), INT64)
 
 
