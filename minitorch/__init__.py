@@ -30,7 +30,13 @@ from minitorch.backends.cpu.threads import (
 from minitorch.core.device import device, get_default_device, set_default_device
 from minitorch.core.dtype import *
 from minitorch.core.layout import *
-from minitorch.core.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
+from minitorch.core.memory_format import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    memory_format,
+    preserve_format,
+)
 from minitorch.core.promotion import can_cast, promote_types
 from minitorch.core.size import Size
 from minitorch.random import (
@@ -60,8 +66,8 @@ newaxis = None
 # Imported when first named: `import minitorch` stays light.
 _SUBMODULES = frozenset(
     (
-        "amp", "cpu", "cuda", "fft", "func", "library", "linalg", "masked", "nn", "optim", "serialization", "signal", "special",
-        "testing", "tools", "utils",
+        "accelerator", "amp", "cpu", "cuda", "fft", "func", "library", "linalg", "masked", "nn", "optim", "serialization",
+        "signal", "special", "testing", "tools", "utils",
     )
 )
 _SERIALIZATION = ("load", "save")

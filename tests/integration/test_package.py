@@ -47,3 +47,22 @@ def test_cuda_is_not_available_until_its_kernels_are():
     finally:
         backend._destroy()
     assert not mt.cuda.is_available()
+
+
+@pytest.mark.parametrize(("key", "name"), [("PrivateUse1", "privateuseone"), ("CUDA", "cuda")])
+def test_accelerator_is_the_device_that_has_kernels(key, name):
+    assert mt.accelerator.current_accelerator() is None
+    assert (mt.accelerator.is_available(), mt.accelerator.device_count()) == (False, 0)
+    backend = mt.library.Library("aten", "IMPL", key)
+    try:
+        backend.impl("empty.memory_format", lambda *args, **kwargs: None)
+        assert mt.accelerator.current_accelerator() == mt.device(name)
+        assert mt.accelerator.current_accelerator(check_available=True) == mt.device(name)
+        assert (mt.accelerator.is_available(), mt.accelerator.device_count()) == (True, 1)
+    finally:
+        backend._destroy()
+    assert mt.accelerator.current_accelerator() is None
+
+
+def test_memory_format_is_a_public_type():
+    assert isinstance(mt.channels_last, mt.memory_format)
