@@ -41,6 +41,7 @@ from minitorch.core.layout import *
 from minitorch.core.memory_format import channels_last as channels_last
 from minitorch.core.memory_format import channels_last_3d as channels_last_3d
 from minitorch.core.memory_format import contiguous_format as contiguous_format
+from minitorch.core.memory_format import memory_format as memory_format
 from minitorch.core.memory_format import preserve_format as preserve_format
 from minitorch.core.promotion import can_cast as can_cast
 from minitorch.core.promotion import promote_types as promote_types
@@ -61,7 +62,9 @@ from minitorch.tensor.creation import tensor as tensor
 from minitorch.tensor.printing import set_printoptions as set_printoptions
 from minitorch.tensor.promotion import result_type as result_type
 from minitorch.tensor.tensor import Tensor as Tensor
+from minitorch import accelerator as accelerator
 from minitorch import cpu as cpu
+from minitorch import cuda as cuda
 from minitorch import fft as fft
 from minitorch import library as library
 from minitorch import linalg as linalg

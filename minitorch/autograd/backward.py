@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -263,6 +264,7 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -276,6 +278,8 @@ def grad(
         Gradients to start from; ones for scalars when omitted.
     retain_graph, create_graph : bool, optional
         As for `backward`.
+    only_inputs : bool
+        Ignored, but for a warning: gradients go to `inputs` alone, as in PyTorch.
     allow_unused : bool, optional
         Return None for an input that no output depends on, instead of raising.
     is_grads_batched : bool
@@ -302,11 +306,19 @@ def grad(
     if modes_active():
         options = {
             "grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph,
-            "allow_unused": allow_unused, "is_grads_batched": is_grads_batched, "materialize_grads": materialize_grads,
+            "only_inputs": only_inputs, "allow_unused": allow_unused, "is_grads_batched": is_grads_batched,
+            "materialize_grads": materialize_grads,
         }
         handled = handle_operator_call(grad, (outputs, inputs), options)
         if handled is not NotImplemented:
             return handled
+    if not only_inputs:
+        warnings.warn(
+            "grad(): only_inputs=False is ignored, gradients go to the inputs alone. To accumulate them in other leaves too, "
+            "call minitorch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     if not inputs:
         raise ValueError("grad requires non-empty inputs.")
     grads = _as_tuple(grad_outputs)

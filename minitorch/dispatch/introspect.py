@@ -321,6 +321,8 @@ def explain(op: Operator | OpOverloadPacket | str, /, *args: Any, **kwargs: Any)
     ------
     RuntimeError
         If the arguments do not fit the schema.
+    TypeError
+        If `op` is no operator: ``minitorch.mul`` is a function in front of several.
     """
     found, matched, keywords = _match_any(op, args, kwargs)
     state = current()
@@ -363,6 +365,12 @@ def _match_any(
     """Return the overload that a call would run, and its normalized arguments."""
     if isinstance(op, str):
         op = _operator_or_packet(op)
+    op = getattr(op, "_opoverload", op)  # what custom_op() returns holds its operator
+    if not isinstance(op, Operator | OpOverloadPacket):
+        raise TypeError(
+            f"explain(): expected an operator, got {op!r}. A public function stands in front of several operators; "
+            "name one of them, as in minitorch.ops.aten.mul or 'aten::mul.Tensor'."
+        )
     candidates = op._overloads if isinstance(op, OpOverloadPacket) else (op,)
     errors = []
     for candidate in candidates:

@@ -12,7 +12,10 @@ def _named(item: Any) -> tuple[tuple[str, str], Any]:
         value, path = item
         module, _, name = path.rpartition(".")
         return (module, name), value
-    return (item.__module__, item.__qualname__), item
+    module = item.__module__
+    if module.partition(".")[0] == "minitorch":
+        module = f"torch{module.removeprefix('minitorch')}"  # as files name the classes of this package
+    return (module, item.__qualname__), item
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 
 import pytest
 
@@ -457,3 +458,18 @@ def test_anomaly_mode_names_the_node_that_made_the_node():
                 with pytest.raises(RuntimeError, match="nan values"):
                     first.sum().backward()
     assert any("SqrtBackward0" in str(w.message) for w in caught)
+
+
+def test_grad_takes_its_arguments_in_pytorchs_order():
+    x, unused = mt.tensor(3.0, requires_grad=True), mt.tensor(1.0, requires_grad=True)
+    names = list(inspect.signature(mt.autograd.grad).parameters)
+    assert names == [
+        "outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused",
+        "is_grads_batched", "materialize_grads",
+    ]
+    first, none = mt.autograd.grad(x * x, (x, unused), None, False, False, True, True)
+    assert (first.item(), none) == (6.0, None)
+    with pytest.warns(FutureWarning, match="only_inputs=False is ignored"):
+        (again,) = mt.autograd.grad(x * x, x, only_inputs=False)
+    assert again.item() == 6.0
+    assert x.grad is None

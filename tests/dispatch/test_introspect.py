@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import minitorch
 from minitorch.dispatch import introspect
 from minitorch.dispatch.introspect import Registration, TableEntry
 from minitorch.dispatch.key_set import DispatchKeySet
@@ -221,3 +222,19 @@ def test_explain_heeds_ambient_sets(library, bare):
     with ExcludeKeysGuard(DispatchKeySet("AutogradCPU")):
         (hop,) = introspect.explain("testing::f", bare("sparse")).hops
     assert hop.key == "SparseCPU"
+
+
+def test_explain_takes_what_custom_op_returns():
+    @minitorch.library.custom_op("testing::double", mutates_args=())
+    def double(x: minitorch.Tensor) -> minitorch.Tensor:
+        return x * 2
+
+    try:
+        assert introspect.explain(double, minitorch.ones(2)).op == "testing::double"
+    finally:
+        double._lib._destroy()
+
+
+def test_explain_refuses_what_is_no_operator():
+    with pytest.raises(TypeError, match=r"explain\(\): expected an operator, got <.*mul.*minitorch\.ops\.aten\.mul"):
+        introspect.explain(minitorch.mul, minitorch.ones(2), 2)

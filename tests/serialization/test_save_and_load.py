@@ -138,6 +138,16 @@ def test_objects_need_permission():
     assert mt.equal(again(mt.ones(1, 2)), model(mt.ones(1, 2)))
 
 
+def test_modules_of_this_package_can_be_permitted():
+    """Files name them as PyTorch does, the user names the classes."""
+    model = mt.nn.Sequential(mt.nn.Linear(2, 2), mt.nn.ReLU())
+    with pytest.raises(Exception, match=r"torch\.nn\.modules\.container\.Sequential is not allowed"):
+        round_trip(model)
+    with serialization.safe_globals([mt.nn.Sequential, mt.nn.Linear, mt.nn.ReLU]):
+        again = round_trip(model)
+    assert mt.equal(again(mt.ones(1, 2)), model(mt.ones(1, 2)))
+
+
 def test_where_storages_go():
     x = mt.ones(2, 3)
     file = io.BytesIO()
