@@ -133,3 +133,32 @@ def test_indexing(call, expected):
 @pytest.mark.parametrize(("call", "expected"), NAN_AND_TIES)
 def test_nan_and_ties(call, expected):
     check(call, expected)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_of_a_transposed_matrix_is_contiguous(name):
+    function = getattr(mt, name)
+    for dtype in (mt.float32, mt.float64):
+        assert function(mt.ones(3, 2, dtype=dtype).t(), -1).stride() == (3, 1)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("dim", [-3, 2])
+def test_softmax_of_nothing_looks_at_its_dimension(name, dim):
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        getattr(mt, name)(mt.zeros(0, 3), dim)
+
+
+def test_integers_made_of_an_expanded_tensor_lie_in_order():
+    assert mt.ones(2, 3).expand(2, 2, 3).to(mt.uint8).stride() == (6, 3, 1)
+
+
+@pytest.mark.parametrize("name", ["zeros", "ones", "empty"])
+def test_sizes_that_overflow_beside_a_zero(name):
+    with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
+        getattr(mt, name)((2**62, 2**62, 0))
+
+
+def test_slice_of_a_number():
+    with pytest.raises(IndexError, match="0-dim"):
+        mt.tensor(1.0)[:2]
