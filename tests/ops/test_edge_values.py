@@ -162,3 +162,22 @@ def test_sizes_that_overflow_beside_a_zero(name):
 def test_slice_of_a_number():
     with pytest.raises(IndexError, match="0-dim"):
         mt.tensor(1.0)[:2]
+
+
+@pytest.mark.parametrize("value", [2**63, 2**64 - 1])
+def test_bfloat16_beside_integers_beyond_int64(value):
+    x = mt.ones(2).bfloat16()
+    assert (x < value).tolist() == [True, True]
+    assert (x == value).tolist() == [False, False]
+    assert x.fill_(value).tolist() == [2.0 ** round(math.log2(value))] * 2
+
+
+@pytest.mark.parametrize(("name", "right", "wrong"), [
+    ("cat", lambda: [mt.ones(1)], [1]), ("stack", lambda: [mt.ones(1)], [None]), ("zeros", lambda: (2,), (2.0,)),
+])
+def test_a_list_of_wrong_elements_after_a_right_one(name, right, wrong):
+    """The plan kept for a list was made for its elements: another list is looked at anew."""
+    function = getattr(mt, name)
+    function(right())
+    with pytest.raises(TypeError, match=f"{name}.*argument"):
+        function(type(right())(wrong))

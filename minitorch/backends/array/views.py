@@ -256,6 +256,8 @@ def fill_kernel(xp, self, value):
     result = xp.empty_like(self)
     if getattr(value, "ndim", 0) != 0:
         raise ValueError("fill needs one value")
+    if type(value) is int and self.dtype.kind == "V":
+        value = float(value)  # ml_dtypes' types take no Python integer beyond a C long
     result.fill(value)
     return result
 
