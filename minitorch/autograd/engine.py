@@ -313,7 +313,8 @@ class Task:
         leaf: TensorBase = pair[0]
         grad = pair[1]
         pair = None
-        accumulates = self.leaves is None or key in self.leaves
+        # A leaf that no longer requires a gradient (detach_, requires_grad_(False)) gets none.
+        accumulates = leaf.requires_grad_flag and (self.leaves is None or key in self.leaves)
         place = self.captures.get((key, 0)) if self.captures is not None else None
         if not accumulates and place is None:
             return
@@ -429,6 +430,7 @@ def _is_taken_over(make_gradient, make_node):
         task.deliver(node, 0, make_gradient())
         return id(task.buffers[node][0].handle) == address
     leaf: TensorBase = make_gradient()
+    leaf.requires_grad_flag = True
     task.leaf_buffers[id(leaf)] = [leaf, make_gradient()]
     address = id(task.leaf_buffers[id(leaf)][1].handle)
     task.finish_leaf(id(leaf))

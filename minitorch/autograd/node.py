@@ -287,11 +287,10 @@ def _regenerate(tensor, info, counter):
         from minitorch.autograd.graph import forbidden_view_text
 
         raise RuntimeError(forbidden_view_text(tensor, info, True))
-    if info.base.node is None:
-        if not info.base.requires_grad_flag:
-            # The base was detached in place, and its view with it.
-            tensor.node = None
-            tensor.requires_grad_flag = False
+    if not info.base.requires_grad_flag:
+        # The base was detached in place, and its view with it.
+        tensor.node = None
+        tensor.requires_grad_flag = False
         return
     state: LocalState = current()
     enabled, inference, trace = state.grad_enabled, state.inference_mode, state.trace

@@ -295,6 +295,11 @@ class Function:
             plan = _make_plan(self, (a,), None, type(a))
         if plan.trivial and isinstance(a, KeyedObject):
             return plan.op.call1(a)
+        try:
+            return plan.run((a,), None)
+        except Mismatch:
+            pass
+        plan = _resolve(self, (a,), None)
         return plan.run((a,), None)
 
     def invoke2(self, a, b):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from minitorch.core.device import device
 from minitorch.core.dtype import DTYPES, dtype
 from minitorch.core.layout import LAYOUTS
+from minitorch.core.memory_format import MEMORY_FORMATS
 from minitorch.core.size import Size
 from minitorch.serialization.names import storage_kinds
 from minitorch.tensor.base import TensorBase, make_storage, new_tensor
@@ -203,6 +204,13 @@ def get_layout(name: Any) -> Any:
     return found
 
 
+def get_memory_format(name: Any) -> Any:
+    found = MEMORY_FORMATS.get(name) if isinstance(name, str) else None
+    if found is None:
+        raise DamagedFile(f"load(): the file names a memory format that is none: {name!r:.60}")
+    return found
+
+
 def make_size(values: Any = ()) -> Any:
     return Size(_sizes(tuple(values), "sizes"))
 
@@ -241,7 +249,9 @@ def allowed_globals() -> dict[tuple[str, str], Any]:
         ("torch", "device"): make_device,
         ("torch", "Size"): make_size,
         ("torch.serialization", "_get_layout"): get_layout,
+        ("torch.core.memory_format", "_memory_format_by_name"): get_memory_format,
         ("collections", "OrderedDict"): OrderedDict,
+        ("collections", "Counter"): Counter,
         ("_codecs", "encode"): encode,
     }
     for module in ("builtins", "__builtin__"):

@@ -395,3 +395,24 @@ def test_lists_that_are_written_count_too():
     )
     assert p._version == 1
     assert m._version == 1
+
+
+def test_view_made_before_its_base_became_a_leaf_that_requires_grad():
+    """A base changed since then is where the view's gradient goes (PyTorch makes the view's node anew)."""
+    base = mt.ones(3)
+    view = base[:2]
+    base.zero_()
+    base.requires_grad_()
+    (view * 2).sum().backward()
+    assert base.grad.tolist() == [2, 2, 0]
+    assert view.grad is None
+
+
+@pytest.mark.parametrize("stop", [lambda x: x.detach_(), lambda x: x.requires_grad_(False)])
+def test_leaf_that_no_longer_requires_grad_gets_none(stop):
+    x, other = leaf(2), leaf(2)
+    y = (x * other).sum()
+    stop(x)
+    y.backward()
+    assert x.grad is None
+    assert other.grad.tolist() == [1, 2]

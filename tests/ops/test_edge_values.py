@@ -133,3 +133,51 @@ def test_indexing(call, expected):
 @pytest.mark.parametrize(("call", "expected"), NAN_AND_TIES)
 def test_nan_and_ties(call, expected):
     check(call, expected)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_of_a_transposed_matrix_is_contiguous(name):
+    function = getattr(mt, name)
+    for dtype in (mt.float32, mt.float64):
+        assert function(mt.ones(3, 2, dtype=dtype).t(), -1).stride() == (3, 1)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("dim", [-3, 2])
+def test_softmax_of_nothing_looks_at_its_dimension(name, dim):
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        getattr(mt, name)(mt.zeros(0, 3), dim)
+
+
+def test_integers_made_of_an_expanded_tensor_lie_in_order():
+    assert mt.ones(2, 3).expand(2, 2, 3).to(mt.uint8).stride() == (6, 3, 1)
+
+
+@pytest.mark.parametrize("name", ["zeros", "ones", "empty"])
+def test_sizes_that_overflow_beside_a_zero(name):
+    with pytest.raises(RuntimeError, match="Storage size calculation overflowed"):
+        getattr(mt, name)((2**62, 2**62, 0))
+
+
+def test_slice_of_a_number():
+    with pytest.raises(IndexError, match="0-dim"):
+        mt.tensor(1.0)[:2]
+
+
+@pytest.mark.parametrize("value", [2**63, 2**64 - 1])
+def test_bfloat16_beside_integers_beyond_int64(value):
+    x = mt.ones(2).bfloat16()
+    assert (x < value).tolist() == [True, True]
+    assert (x == value).tolist() == [False, False]
+    assert x.fill_(value).tolist() == [2.0 ** round(math.log2(value))] * 2
+
+
+@pytest.mark.parametrize(("name", "right", "wrong"), [
+    ("cat", lambda: [mt.ones(1)], [1]), ("stack", lambda: [mt.ones(1)], [None]), ("zeros", lambda: (2,), (2.0,)),
+])
+def test_a_list_of_wrong_elements_after_a_right_one(name, right, wrong):
+    """The plan kept for a list was made for its elements: another list is looked at anew."""
+    function = getattr(mt, name)
+    function(right())
+    with pytest.raises(TypeError, match=f"{name}.*argument"):
+        function(type(right())(wrong))

@@ -6,7 +6,7 @@ import io
 import os
 import stat
 import zipfile
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
 import numpy as np
 import pytest
@@ -235,3 +235,11 @@ def test_in_the_middle_of_a_file():
     mt.save([1, mt.ones(2)], file)
     file.seek(6)
     assert mt.load(file)[1].tolist() == [1, 1]
+
+
+def test_counters_and_memory_formats():
+    saved = {"counts": Counter("aab"), "format": mt.channels_last}
+    loaded = round_trip(saved)
+    assert type(loaded["counts"]) is Counter
+    assert loaded["counts"] == saved["counts"]
+    assert loaded["format"] is mt.channels_last

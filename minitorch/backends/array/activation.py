@@ -559,7 +559,7 @@ def _tiny_exp(xp, self, dim):
     Elements between -16 and 16 need no shift.  Python finds the extrema of so few numbers
     sooner than a NumPy reduction starts.
     """
-    if dim not in (1, -1) or self.ndim != 2:
+    if dim not in (1, -1) or self.ndim != 2 or not self.flags.c_contiguous:
         return None
     values = self.reshape(-1).tolist()
     if not (max(values) <= 16.0 and min(values) >= -16.0) or values[0] != values[0]:
@@ -605,6 +605,8 @@ def softmax_kernel(xp, self, dim, half_to_float):
         wide = softmax_kernel(xp, widen(self), dim, False)
         return wide if half_to_float else wide.astype(dtype)
     if self.size == 0 or self.ndim == 0:
+        if not -max(self.ndim, 1) <= dim < max(self.ndim, 1):
+            raise ValueError("no such dimension")
         return xp.ones_like(self) + (self - self)
     if self.size <= _TINY:
         tiny = _tiny_softmax(xp, self, dim, False)
@@ -623,6 +625,8 @@ def log_softmax_kernel(xp, self, dim, half_to_float):
         wide = log_softmax_kernel(xp, widen(self), dim, False)
         return wide if half_to_float else wide.astype(dtype)
     if self.size == 0 or self.ndim == 0:
+        if not -max(self.ndim, 1) <= dim < max(self.ndim, 1):
+            raise ValueError("no such dimension")
         return self - self
     if self.size <= _TINY:
         tiny = _tiny_softmax(xp, self, dim, True)

@@ -47,7 +47,8 @@ def elementwise(xp, fn, operands, rule):
     dtype = promoted(operands)
     compute, result = rule.types(dtype)
     if compute != dtype and result.kind == "b":
-        operands = [o if hasattr(o, "dtype") else dtype.type(o) for o in operands]
+        # A float first: ml_dtypes' types take no Python integer beyond a C long.
+        operands = [o if hasattr(o, "dtype") else dtype.type(float(o) if type(o) is int else o) for o in operands]
     out = fn(xp, *[as_type(xp, o, compute) for o in operands])
     if out.dtype != result:
         out = out.astype(result)

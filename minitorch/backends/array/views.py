@@ -212,6 +212,8 @@ def to_copy_kernel(
     if self.dtype.kind == "c" and target.kind not in "cb":
         self = self.real
     if self.dtype.kind in "fV" and target.kind in "iu":
+        if not self.flags.c_contiguous:
+            self = copy_in_format(xp, self, self.dtype, memory_format)  # NumPy's order differs of expanded arrays
         self = float_to_integer(xp, self, target)
         if memory_format is None:
             return self
@@ -254,6 +256,8 @@ def fill_kernel(xp, self, value):
     result = xp.empty_like(self)
     if getattr(value, "ndim", 0) != 0:
         raise ValueError("fill needs one value")
+    if type(value) is int and self.dtype.kind == "V":
+        value = float(value)  # ml_dtypes' types take no Python integer beyond a C long
     result.fill(value)
     return result
 
@@ -270,8 +274,6 @@ def local_scalar_dense_kernel(xp, self):
         raise ValueError("not one element")
     value = self.item()
     return float(value) if self.dtype.kind == "V" else value
-
-
 
 
 # -- views that NumPy's own methods do not give ------------------------------------------------

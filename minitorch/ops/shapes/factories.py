@@ -104,7 +104,7 @@ def check_size(size, name: str) -> tuple:
             raise RuntimeError(
                 f"{name}(): Trying to create tensor with negative dimension {n}: {list(size)}"
             )
-        count *= n
+        count *= max(n, 1)  # PyTorch's strides of an empty tensor overflow too
     if count >= 1 << 60:
         raise RuntimeError(f"{name}(): Storage size calculation overflowed with sizes={list(size)}")
     return size

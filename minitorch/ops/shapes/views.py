@@ -135,7 +135,7 @@ def select_shape(self, dim, index):
 
 @shape("slice.Tensor")
 def slice_shape(self, dim=0, start=None, end=None, step=1):
-    check(self.ndim > 0, "slice() cannot be applied to a 0-dim tensor.")
+    check(self.ndim > 0, "slice() cannot be applied to a 0-dim tensor.", IndexError)
     dim = normalize_dim(dim, self.ndim, "slice")
     check(step != 0, "slice(): step must not be zero")
     first, count, step = slice_bounds(start, end, step, self.shape[dim])
