@@ -41,7 +41,7 @@ def unary(code, x, out, n):
         loops_sigmoid_row(x, out, n)
     elif code == RELU:
         for i in range(n):
-            out[i] = 0.0 if x[i] <= 0 else x[i]  # NaN stays
+            out[i] = 0.0 if x[i] < 0 else x[i]  # NaN stays, and -0.0
     elif code == SQRT:
         for i in range(n):
             out[i] = sqrtf(x[i])
