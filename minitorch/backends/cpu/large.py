@@ -32,6 +32,8 @@ class LargeKernel(ArrayKernel):
     def __init__(self, small, find, position, minimum, writes):
         ArrayKernel.__init__(self, small.fn, small.xp, small.array_type, small.keys)
         self.small = small
+        # This kernel asks the loop for small operands itself, so that it is not asked twice.
+        self.loop, small.loop = small.loop, None
         self.find = find
         self.large = None
         self.position = position
@@ -39,9 +41,8 @@ class LargeKernel(ArrayKernel):
         self.writes = writes
 
     def run(self, op, entry, args, kwargs):
-        small: ArrayKernel = self.small
-        if small.loop is not None:
-            result = small.loop.run(args, kwargs)
+        if self.loop is not None:
+            result = self.loop.run(args, kwargs)
             if result is not None:
                 return args[0] if self.writes else self.wrap(result)
         if len(args) > self.position:
@@ -54,6 +55,7 @@ class LargeKernel(ArrayKernel):
                         if self.writes:
                             return args[0]
                         return self.wrap(result)
+        small: ArrayKernel = self.small
         return small.run(op, entry, args, kwargs)
 
     def run_large(self, args, kwargs):
