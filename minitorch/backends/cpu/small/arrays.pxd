@@ -143,5 +143,3 @@ cdef extern from "math.h":
     float erff(float)
     float fabsf(float)
     double sqrt(double)
-    float NAN
-    float INFINITY

@@ -18,6 +18,9 @@ cdef void binary(int code, float* x, float* y, float* out, Py_ssize_t n) noexcep
 @cython.locals(i=cython.Py_ssize_t)
 cdef void binary_scalar(int code, float* x, float v, float* out, Py_ssize_t n) noexcept
 
+@cython.locals(start=cython.Py_ssize_t)
+cdef void binary_rows(int code, float* x, float* y, float* out, Py_ssize_t n, Py_ssize_t m) noexcept
+
 @cython.locals(i=cython.Py_ssize_t)
 cdef void compare(int code, float* x, float* y, unsigned char* out, Py_ssize_t n) noexcept
 
@@ -38,11 +41,11 @@ cdef class UnaryInplaceLoop(UnaryLoop):
 
 cdef class BinaryLoop(Loop):
     cdef int code
-    @cython.locals(first=TensorBase, second=TensorBase, p=cython.p_float, q=cython.p_float, r=cython.p_float, n=cython.Py_ssize_t, m=cython.Py_ssize_t, start=cython.Py_ssize_t)
+    @cython.locals(first=TensorBase, second=TensorBase, p=cython.p_float, q=cython.p_float, n=cython.Py_ssize_t, m=cython.Py_ssize_t)
     cpdef object run(self, tuple args, dict kwargs)
 
 cdef class BinaryInplaceLoop(BinaryLoop):
-    @cython.locals(first=TensorBase, second=TensorBase, p=cython.p_float, q=cython.p_float, n=cython.Py_ssize_t, m=cython.Py_ssize_t, start=cython.Py_ssize_t)
+    @cython.locals(first=TensorBase, second=TensorBase, p=cython.p_float, q=cython.p_float, n=cython.Py_ssize_t, m=cython.Py_ssize_t)
     cpdef object run(self, tuple args, dict kwargs)
 
 cdef class CompareLoop(Loop):

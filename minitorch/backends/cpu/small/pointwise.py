@@ -119,6 +119,17 @@ def binary_scalar(code, x, v, out, n):
             out[i] = x[i] / v
 
 
+def binary_rows(code, x, y, out, n, m):
+    """Apply function `code` to `n` elements and `m` that repeat: a row, or one number."""
+    if m == 1 and code <= DIV:
+        binary_scalar(code, x, y[0], out, n)
+        return
+    start = 0
+    while start < n:
+        binary(code, x + start, y, out + start, m)
+        start += m
+
+
 def compare(code, x, y, out, n):
     """Compare `n` pairs of elements."""
     if code == EQ:
@@ -223,22 +234,12 @@ class BinaryLoop(Loop):
                 return None
             n = loops_size(first.handle)
             m = loops_size(second.handle)
-            if m == n and loops_same_shape(first.handle, second.handle):
-                result = loops_new_float(first.handle)
-                binary(self.code, p, q, loops_float_of(result), n)
-                return result
-            if m and self.code <= MINIMUM and loops_is_tail(first.handle, second.handle):
-                result = loops_new_float(first.handle)
-                r = loops_float_of(result)
-                if m == 1 and self.code <= DIV:
-                    binary_scalar(self.code, p, q[0], r, n)
-                else:
-                    start = 0
-                    while start < n:
-                        binary(self.code, p + start, q, r + start, m)
-                        start += m
-                return result
-            return None
+            # The gradients of functions come with operands of one shape.
+            if not m or not loops_is_tail(first.handle, second.handle) or (m != n and self.code > MINIMUM):
+                return None
+            result = loops_new_float(first.handle)
+            binary_rows(self.code, p, q, loops_float_of(result), n, m)
+            return result
         if not is_number(other) or self.code > DIV:
             return None
         result = loops_new_float(first.handle)
@@ -267,16 +268,10 @@ class BinaryInplaceLoop(BinaryLoop):
             # Operands that overlap without being one would be read after they were written.
             if q != p and q < p + n and p < q + m:
                 return None
-            if m == n and loops_same_shape(first.handle, second.handle):
-                binary(self.code, p, q, p, n)
-                return first.handle
-            if m and q != p and loops_is_tail(first.handle, second.handle):
-                start = 0
-                while start < n:
-                    binary(self.code, p + start, q, p + start, m)
-                    start += m
-                return first.handle
-            return None
+            if not m or not loops_is_tail(first.handle, second.handle) or (m != n and q == p):
+                return None
+            binary_rows(self.code, p, q, p, n, m)
+            return first.handle
         if not is_number(other):
             return None
         binary_scalar(self.code, p, other, p, n)
