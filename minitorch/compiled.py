@@ -36,6 +36,7 @@ MODULES = (
     "minitorch.ops.composite.linalg",
     "minitorch.ops.composite.activation",
     "minitorch.autograd.node",
+    "minitorch.autograd.bookkeeping",
     "minitorch.autograd.kernel",
     "minitorch.autograd.engine",
 )

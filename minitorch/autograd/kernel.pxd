@@ -1,14 +1,13 @@
 cimport cython
+from minitorch.autograd.bookkeeping cimport InplaceBookkeeping
 from minitorch.autograd.node cimport Node, SavedOutput, SavedPacked, attach_history, gradient_target, next_sequence, requires_grad
 from minitorch.dispatch.local_state cimport LocalState, current
 from minitorch.dispatch.operator cimport Entry, Kernel, Operator
-from minitorch.tensor.base cimport TensorBase, VersionCounter, ViewInfo, make_view_info
+from minitorch.tensor.base cimport TensorBase, VersionCounter, ViewInfo
 
 cdef unsigned long long _AUTOGRAD_KEYS
 cdef unsigned long long _AFTER_AUTOGRAD
-cdef unsigned long long _AFTER_AD_INPLACE_OR_VIEW
 cdef unsigned long long _AD_INPLACE_OR_VIEW
-cdef unsigned long long _BOTH
 
 cdef int _FORWARD_LEVELS
 
@@ -72,22 +71,6 @@ cdef class DetachInplaceKernel(Kernel):
 
 cdef class OutAutogradKernel(AutogradKernel):
     pass
-
-cdef class InplaceBookkeeping(Kernel):
-    @cython.locals(added=cython.ulonglong)
-    cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
-
-cdef class InplaceViewBookkeeping(InplaceBookkeeping):
-    cdef public Operator functional
-    cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
-
-cdef class InplaceListBookkeeping(Kernel):
-    @cython.locals(added=cython.ulonglong)
-    cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
-
-cdef class ViewBookkeeping(Kernel):
-    @cython.locals(creation=cython.int, single=cython.bint, info=ViewInfo, base=TensorBase, index=cython.Py_ssize_t)
-    cpdef object run(self, Operator op, Entry entry, tuple args, dict kwargs)
 
 @cython.locals(version=cython.long)
 cdef long noted_version(TensorBase tensor)

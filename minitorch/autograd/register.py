@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.autograd import engine
+from minitorch.autograd.bookkeeping import (
+    InplaceBookkeeping,
+    InplaceListBookkeeping,
+    InplaceViewBookkeeping,
+    ViewBookkeeping,
+)
 from minitorch.autograd.derivatives.registry import DERIVATIVES
 from minitorch.autograd.fallback import register_fallbacks
 from minitorch.autograd.kernel import (
     AutogradKernel,
     DetachInplaceKernel,
     InplaceAutogradKernel,
-    InplaceBookkeeping,
-    InplaceListBookkeeping,
     InplaceViewAutogradKernel,
-    InplaceViewBookkeeping,
     OutAutogradKernel,
-    ViewBookkeeping,
 )
 from minitorch.autograd.node import Node
 from minitorch.core.dtype import from_numpy_dtype
