@@ -38,6 +38,7 @@ WIDTH = 16
 GROUP = 64  # work-items of a group that reduces a row on a GPU
 _LEVEL = 4096  # elements summed before they are added to what came before
 _COLUMN_LEVEL = 256
+_UNROLLED = 6  # operations in a chain of which four copies are written out
 _SPLIT = 16384  # elements that are worth a work-item of their own
 
 POSTS = {"": "r", "mean": "r / q", "root": "sqrt(r)", "root_mean": "sqrt(r / q)"}
@@ -307,6 +308,11 @@ def _columns(write, scalar_only, is_cpu):
         return ["  const I c = get_global_id(0); {", *write.column(1), "  }"]
     lines = ["  I c = (I)get_global_id(0) * chunk; const I ce = get_global_id(0) + 1 == get_global_size(0) ? width : c + chunk;"]
     if not scalar_only:
+        if len(write.steps) <= _UNROLLED:  # whole lines of the cache at a time
+            lines.append(f"  for (; c + {4 * WIDTH} <= ce; c += {4 * WIDTH}) {{")
+            lines.extend(write.column(WIDTH, 4))
+            lines.append("  }")
+            lines.append("  if (c >= ce) return;")
         # The last vector overlaps the one before: it is the same work-item's.
         lines.append(f"  if (ce - c >= {WIDTH}) for (;;) {{")
         lines.extend(write.column(WIDTH))
@@ -349,7 +355,7 @@ class Writer:
         return [s for s in self.steps if s[0] == "leaf"]
 
     def step(self, target: str, width: int) -> list[str]:
-        """Join the elements at ``i`` (and column ``c``) to an accumulator."""
+        """Join the elements at ``i`` (of column ``d``) to an accumulator."""
         lines = []
         leaf = number = 0
         for place, step in enumerate(self.steps):
@@ -377,7 +383,7 @@ class Writer:
     def read(self, dtype, leaf, width) -> str:
         kind = self.kinds[leaf - 1]
         if self.columns:
-            pointer, at, stride = f"(g{leaf} + i * t{leaf})", "c", f"c{leaf}"
+            pointer, at, stride = f"(g{leaf} + i * t{leaf})", "d", f"c{leaf}"
         else:
             pointer, at, stride = f"g{leaf}", "i", f"t{leaf}"
         if kind == "c":
@@ -398,25 +404,34 @@ class Writer:
         if not self.columns:
             lines.append("    " + store(self.out, "p0", "f0", value, 1))
         elif self.out_kind == "c":
-            lines.append("    " + store(self.out, "(p0 + f0)", "c", value, width))
+            lines.append("    " + store(self.out, "(p0 + f0)", "d", value, width))
         elif width == 1:
-            lines.append("    " + store(self.out, "(p0 + f0)", "c * s0_c", value, 1))
+            lines.append("    " + store(self.out, "(p0 + f0)", "d * s0_c", value, 1))
         else:
             lines.append(f"    const {vector(compute_type(self.out), width)} u = {value};")
             for lane in range(width):
-                lines.append("    " + store(self.out, "(p0 + f0)", f"(c + {lane}) * s0_c", f"u.s{lane:x}", 1))
+                lines.append("    " + store(self.out, "(p0 + f0)", f"(d + {lane}) * s0_c", f"u.s{lane:x}", 1))
         return lines
 
-    def column(self, width) -> list[str]:
+    def column(self, width, copies=1) -> list[str]:
+        """Reduce `copies` times `width` columns from ``c`` on."""
         ctype = vector(self.ctype, width)
         start = f"({ctype})({identity(self.op, self.acc)})"
-        lines = [f"    {ctype} total = {start};", *self.outer()]
-        lines.append(f"    for (I j = i0; j < i1; j += {_COLUMN_LEVEL}) {{ const I e = min(j + {_COLUMN_LEVEL}, i1); {ctype} part = {start};")
+        which = range(copies)
+        lines = ["    " + "".join([f"{ctype} total{u} = {start}; " for u in which]), *self.outer()]
+        lines.append(f"    for (I j = i0; j < i1; j += {_COLUMN_LEVEL}) {{ const I e = min(j + {_COLUMN_LEVEL}, i1);")
+        lines.append("     " + "".join([f"{ctype} part{u} = {start}; " for u in which]))
         lines.append("     for (I i = j; i < e; i++) {")
-        lines.extend(self.step("part", width))
-        lines.append(f"     }} total = {combine(self.op, self.acc, width, 'total', 'part')}; }}")
-        lines.append("    }")
-        return lines + self.finish("total", width)
+        for u in which:
+            lines.append(f"     {{ const I d = c + {u * width};")
+            lines.extend(self.step(f"part{u}", width))
+            lines.append("     }")
+        lines.append("     }")
+        lines += [f"     total{u} = {combine(self.op, self.acc, width, f'total{u}', f'part{u}')};" for u in which]
+        lines.append("    } }")
+        for u in which:
+            lines += [f"    {{ const I d = c + {u * width};", *self.finish(f"total{u}", width), "    }"]
+        return lines
 
     def row(self, scalar_only, tree) -> list[str]:
         ctype = self.ctype
