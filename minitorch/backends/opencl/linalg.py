@@ -26,7 +26,6 @@ from minitorch.backends.opencl.operations import helper_source
 from minitorch.backends.opencl.pointwise import assign, cast, collapse, element_strides, realise
 from minitorch.backends.opencl.ufuncs import store_into
 
-EXPORTS = ("matmul", "dot", "vdot", "trace", "tensordot")
 # Multiplications from which BLAS on the shared memory beats the kernel, its wait included.
 HOST_FROM = 1 << 17
 _ROWS, _WIDTH, _TILE = 4, 16, 16

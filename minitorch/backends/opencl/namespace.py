@@ -268,7 +268,7 @@ class Namespace:
                     if error.name != _PACKAGE + module:
                         raise
                     continue
-                if found is not None and name in import_module(_PACKAGE + module).EXPORTS:
+                if isinstance(found, types.FunctionType) and found.__module__.startswith(_PACKAGE):
                     setattr(self, name, found)
                     return found
         raise AttributeError(f"the OpenCL backend's array namespace has no {name!r}")
