@@ -257,12 +257,7 @@ def reshape(self, *shape, order="C", copy=None):
         raise ValueError(f"cannot reshape array of size {size} into shape {shape}")
     if order == "F":
         return transpose(reshape(transpose(self), shape[::-1]))
-    node = self.node
-    if node is not None and node.op == "constant":
-        result = CLArray(None, 0, shape, contiguous_strides(shape, self.itemsize), self.dtype, self.device)
-        result.node = node
-        return result
-    self.settle()
+    self.settle()  # also of a constant: who writes to the view expects to change the array
     if size == 0:
         return self.view_of(shape, contiguous_strides(shape, self.itemsize), 0)
     strides = view_strides(self.shape, self.strides, self.itemsize, shape)

@@ -212,7 +212,7 @@ def scalar_type(dtype: np.dtype) -> np.dtype:
 def pointwise_source(steps, leaf_dtypes, scalar_dtypes, target_dtype, kinds, outer, wide, is_cpu) -> str:
     """Return the OpenCL C of a chain of operations (Note [Rows])."""
     helpers = {(s[0], steps[s[2]][1]) for s in steps if s[0] not in ("leaf", "scalar", "cast", "where")}
-    scalar_only = not is_cpu
+    scalar_only = not is_cpu or target_dtype.kind == "c"
     for step in steps:
         if step[1].kind == "c" or (step[0] in OPERATIONS and needs_scalars(step[0], steps[step[2]][1])):
             scalar_only = True

@@ -16,7 +16,7 @@ def register(name: str = "opencl", key: str | None = "XPU") -> OpenCLBackend:
     """Register the backend under a device type and a backend key; return it."""
     backend = OpenCLBackend()
     register_backend(name, backend, key)
-    xp.device_type = name
+    xp.default_generator = backend.default_generator
     for module in MODULES:
         import_module(f"minitorch.backends.opencl.{module}")
     kernels = array_kernels()
