@@ -1,0 +1,460 @@
+"""Kernels that read and write elements by position: one template for gathering, one for scattering.
+
+Note [Access by position]
+    Every indexing operation walks a shape.  At each place one operand lies by strides, as in
+    `pointwise`; the other is found by strides too, and in addition by positions that are read
+    from index arrays, each multiplied by the step of the dimension it indexes.  An index array
+    has strides along the shape as well, 0 where it does not change.
+
+    `gather` and, on GPUs, `scatter` treat all places alike.  On CPU devices there are no atomic
+    operations, and the order matters: the last of several values for one place stays, and sums
+    must not depend on threads.  So the dimensions of the shape are of two sorts.  Along an
+    *owned* dimension different places are different elements; these are shared out between
+    work-items.  Along the others positions may repeat: a work-item walks all of them in order.
+    Where owned dimensions do not give enough work-items, each of them also takes only one range
+    of the positions in the first index array.
+
+    Positions are within bounds, or count from the end; `indexing` has checked them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minitorch.backends.opencl.array import CLArray
+from minitorch.backends.opencl.ctypes import (
+    BFLOAT16,
+    BFLOAT_SOURCE,
+    INT32,
+    INT64,
+    compute_type,
+    load,
+    storage_type,
+    store,
+)
+from minitorch.backends.opencl.expression import before_write
+from minitorch.backends.opencl.geometry import count
+from minitorch.backends.opencl.operations import OPERATIONS, Form, helper_source, needs_scalars
+from minitorch.backends.opencl.pointwise import CHUNK, collapse, run_kind
+
+_WIDTH = 16
+_MOVED = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
+# Below this many elements a scatter is not worth several work-items.
+_SMALL = 8192
+_WIDE = 1 << 31
+
+
+class Places:
+    """Positions along one dimension of an array, for each place of the shape that is walked.
+
+    Attributes
+    ----------
+    index : CLArray
+        Of int32 or int64.
+    strides : tuple of int
+        Bytes from one position to the next along each dimension of the shape.
+    bound : int
+        How long the dimension is; negative positions count from there.
+    step : int
+        Its stride in bytes.
+    """
+
+    __slots__ = ("bound", "index", "step", "strides")
+
+    def __init__(self, index: CLArray, strides: tuple, bound: int, step: int):
+        self.index = index
+        self.strides = strides
+        self.bound = bound
+        self.step = step
+
+
+class _Plan:
+    __slots__ = ("global_size", "key", "make_source", "numbers", "scalar_types", "single")
+
+
+_plans: dict = {}
+
+
+def gather(source: CLArray, offset: int, strides: tuple, places: list, target: CLArray) -> CLArray:
+    """Fill `target` with elements of `source`; return it.
+
+    Parameters
+    ----------
+    source : CLArray
+        With memory.
+    offset : int
+        Bytes from its first element.
+    strides : tuple of int
+        Bytes along each dimension of the target.
+    places : list of Places
+        What is added to that.
+    target : CLArray
+        Its memory is not that of `source`.
+    """
+    return _everywhere("gather", target, source, offset, strides, places)
+
+
+def scatter(op: str, target: CLArray, offset: int, strides: tuple, owned: tuple, places: list, value: CLArray) -> None:
+    """Write the elements of `value` into `target`, or combine them with what stands there.
+
+    Parameters
+    ----------
+    op : str
+        "set", or a row of `operations` with two operands of one type.
+    target : CLArray
+    offset, strides, places
+        Where each element of `value` goes (Note [Access by position]).
+    owned : tuple of bool
+        Along which dimensions of `value` different places are different elements of `target`.
+    value : CLArray
+        Of the target's dtype and of the shape that is walked.
+    """
+    if 0 in value.shape:
+        return
+    before_write(target.block, value)
+    value.settle()
+    device = target.device
+    if not device.is_cpu and (op == "set" or _can_swap(op, target.dtype, device)):
+        _everywhere(op, value, target, offset, strides, places)
+        return
+    itemsize = target.dtype.itemsize
+    key = (
+        op, target.dtype.itemsize if op == "set" else target.dtype, value.shape, value.strides, strides, owned,
+        tuple([(p.index.dtype, p.strides, p.bound, p.step) for p in places]), device.is_cpu, device.units,
+        _extent([target, value, *[p.index for p in places]]),
+    )  # fmt: skip
+    plan = _plans.get(key)
+    if plan is None:
+        if len(_plans) > 4096:
+            _plans.clear()
+        rows = [
+            [s // itemsize for s in strides], [s // itemsize for s in value.strides],
+            *[[s // p.index.dtype.itemsize for s in p.strides] for p in places],
+        ]  # fmt: skip
+        plan = _plans[key] = _owner_plan(op, target.dtype, value.shape, rows, owned, places, key[-1], device)
+    kernel = device.kernel(plan.key, plan.make_source, "run", plan.scalar_types)
+    args = [target.block.buffer, (target.offset + offset) // itemsize, value.block.buffer, value.offset // itemsize]
+    for p in places:
+        args += [p.index.block.buffer, p.index.offset // p.index.dtype.itemsize]
+    device.launch(kernel, plan.global_size, (*args, *plan.numbers), (target.block,))
+
+
+def _extent(arrays) -> bool:
+    """Return whether positions in memory need 64 bits."""
+    return max([a.block.capacity for a in arrays]) >= _WIDE
+
+
+# ---------------------------------------------------------------- all places alike
+
+
+def _everywhere(op, plain, other, offset, strides, places):
+    """Gather from `other` into `plain`, or scatter the elements of `plain` into `other`."""
+    if 0 in plain.shape:
+        return plain
+    device = plain.device
+    itemsize = plain.dtype.itemsize
+    blocks = [plain, other, *[p.index for p in places]]
+    moved = op in ("gather", "set")
+    key = (
+        op, itemsize if moved else plain.dtype, plain.shape, plain.strides, strides,
+        tuple([(p.index.dtype, p.strides, p.bound, p.step) for p in places]), device.is_cpu, _extent(blocks), "all",
+    )  # fmt: skip
+    plan = _plans.get(key)
+    if plan is None:
+        if len(_plans) > 4096:
+            _plans.clear()
+        plan = _plans[key] = _everywhere_plan(key, op, plain, strides, places, device)
+    kernel = device.kernel(plan.key, plan.make_source, "run", plan.scalar_types)
+    args = [plain.block.buffer, plain.offset // itemsize, other.block.buffer, (other.offset + offset) // itemsize]
+    for p in places:
+        args += [p.index.block.buffer, p.index.offset // p.index.dtype.itemsize]
+    device.launch(
+        kernel, plan.global_size, (*args, *plan.numbers), (plain.block if op == "gather" else other.block,)
+    )
+    return plain
+
+
+def _everywhere_plan(key, op, plain, strides, places, device):
+    itemsize = plain.dtype.itemsize
+    wide = key[-2]
+    rows = [
+        [s // itemsize for s in plain.strides], [s // itemsize for s in strides],
+        *[[s // p.index.dtype.itemsize for s in p.strides] for p in places],
+    ]  # fmt: skip
+    sizes, rows = collapse(plain.shape, rows)
+    n = sizes[-1]
+    kinds = "".join([run_kind(r[-1], n) if k < 2 else ("b" if r[-1] == 0 or n == 1 else "s") for k, r in enumerate(rows)])
+    outer = len(sizes) - 1
+    types = tuple([p.index.dtype for p in places])
+    plan = _Plan()
+    plan.key = ("access", op, key[1], kinds, outer, types, wide, device.is_cpu)
+    dtype = plain.dtype
+    is_cpu = device.is_cpu
+    plan.make_source = lambda: everywhere_source(op, dtype, kinds, outer, types, wide, is_cpu)
+    index = INT64 if wide else INT32
+    numbers = [n, *sizes[:-1]]
+    for row in rows:
+        numbers += row
+    for p in places:
+        numbers += [p.bound, p.step // itemsize]
+    plan.numbers = numbers
+    plan.scalar_types = (*[None, index] * (2 + len(places)), *[index] * len(numbers))
+    plan.global_size = (-(-n // CHUNK) if is_cpu else n, count(sizes[:-1]))
+    return plan
+
+
+def _head(ctype, types, wide, first="p0", second="p1", constant=(False, True)):
+    """Return the lines before the body that both templates share, and the start of the parameters."""
+    lines = [f"typedef {'long' if wide else 'int'} I;", "#define FIX(x, n) ((I)(x) < 0 ? (I)(x) + (n) : (I)(x))"]
+    marks = ["const " if c else "" for c in constant]
+    parameters = [f"__global {marks[0]}{ctype} *{first}", "I f0", f"__global {marks[1]}{ctype} *{second}", "I f1"]
+    for k, t in enumerate(types):
+        parameters += [f"__global const {compute_type(t)} *x{k}", f"I g{k}"]
+    return lines, parameters
+
+
+def everywhere_source(op, dtype, kinds, outer, types, wide, is_cpu) -> str:
+    """Return the OpenCL C that handles all places alike (Note [Access by position])."""
+    moved = op in ("gather", "set")
+    ctype = _MOVED[dtype.itemsize] if moved else storage_type(dtype)
+    lines, parameters = _head(ctype, types, wide, constant=(op != "gather", op == "gather"))
+    if not moved:
+        lines.append(_swap_source(op, dtype))
+    operands = 2 + len(types)
+    parameters += ["I n", *[f"I n{k}" for k in range(outer)]]
+    parameters += [f"I s{p}_{k}" for p in range(operands) for k in range(outer + 1)]
+    parameters += [f"I {letter}{k}" for k in range(len(types)) for letter in "bm"]
+    lines.append(f"__kernel void run({', '.join(parameters)}) {{")
+    lines.append("  I r = get_global_id(1);")
+    offsets = ["f0", "f1", *[f"g{k}" for k in range(len(types))]]
+    for k in range(outer - 1, -1, -1):
+        last = k == 0
+        lines.append(f"  {{ I o = {'r' if last else f'r % n{k}'};{'' if last else f' r /= n{k};'}")
+        lines.append("   " + "".join([f" {offsets[p]} += o * s{p}_{k};" for p in range(operands)]) + " }")
+    still = [k for k in range(len(types)) if kinds[2 + k] == "b"]
+    for k in still:
+        lines.append(f"  f1 += FIX(x{k}[g{k}], b{k}) * m{k};")
+    lines.append("  p0 += f0; p1 += f1;")
+    moving = [k for k in range(len(types)) if kinds[2 + k] != "b"]
+    for k in moving:
+        lines.append(f"  x{k} += g{k};")
+    if is_cpu:
+        lines.append(f"  I i = (I)get_global_id(0) * {CHUNK}; const I e = min(i + {CHUNK}, n);")
+        if not moving and kinds[:2] == "cc" and op == "gather" and dtype.itemsize < 16:
+            lines.append(f"  for (; i + {_WIDTH} <= e; i += {_WIDTH}) vstore16(vload16(0, p1 + i), 0, p0 + i);")
+        lines.append("  for (; i < e; i++) {")
+    else:
+        lines.append("  const I i = get_global_id(0); {")
+    plain = "i" if kinds[0] == "c" else f"i * s0_{outer}"
+    where = {"c": "i", "b": "0", "s": f"i * s1_{outer}"}[kinds[1]]
+    for k in moving:
+        lines.append(f"    const I y{k} = x{k}[i * s{2 + k}_{outer}];")
+        where += f" + FIX(y{k}, b{k}) * m{k}"
+    if op == "gather":
+        lines.append(f"    p0[{plain}] = p1[{where}];")
+    elif op == "set":
+        lines.append(f"    p1[{where}] = p0[{plain}];")
+    else:
+        lines.append(f"    combine(p1, {where}, {load(dtype, 'p0', plain)});")
+    lines.append("  }\n}")
+    return "\n".join(lines)
+
+
+# ---------------------------------------------------------------- atomic combination, for GPUs
+
+
+def _can_swap(op: str, dtype: np.dtype, device) -> bool:
+    """Return whether an element can be combined by compare-and-swap."""
+    if dtype == np.complex128 and op != "add":
+        return False
+    return dtype.itemsize <= 4 or "cl_khr_int64_base_atomics" in device.cl_device.extensions
+
+
+def _swap_source(op, dtype):
+    """Return the C function ``combine``, which replaces an element while nobody else changed it."""
+    parts = []
+    if dtype == BFLOAT16:
+        parts.append(BFLOAT_SOURCE)
+    if dtype == np.complex128:
+        # Its parts are added one by one.
+        real = np.dtype(np.float64)
+        return _swap_source(op, real).replace("combine", "combine_part") + (
+            "inline void combine(__global double2 *p, long i, double2 v) {\n"
+            "  combine_part((__global double *)(p + i), 0, v.x); combine_part((__global double *)(p + i), 1, v.y); }\n"
+        )
+    parts.append(helper_source({(op, dtype)}))
+    ctype = storage_type(dtype)
+    value = compute_type(dtype)
+    itemsize = dtype.itemsize
+    expression = OPERATIONS[op](Form(dtype, 1), "a", "v")
+    word = "ulong" if itemsize == 8 else "uint"
+    swap = "atom_cmpxchg" if itemsize == 8 else "atomic_cmpxchg"
+    if itemsize == 8:
+        parts.append("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable")
+    kind = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}[itemsize]
+    if dtype == np.float16:
+        decode, encode = "vload_half(0, (half *)&now)", "vstore_half_rte(w, 0, (half *)&next);"
+    elif dtype == BFLOAT16:
+        decode, encode = "as_float((uint)now << 16)", "next = to_bfloat(w);"
+    else:
+        decode, encode = f"as_{ctype}(now)", f"next = as_{kind}(w);"
+    # A narrow element is replaced together with its neighbours in the same word.
+    if itemsize < 4:
+        place = (
+            f"  const size_t at = (size_t)(p + i); volatile __global uint *word = (volatile __global uint *)(at & ~(size_t)3);\n"
+            f"  const uint shift = (uint)(at & 3) * 8, mask = {'0xffu' if itemsize == 1 else '0xffffu'} << shift;\n"
+        )
+        now = f"({kind})((old & mask) >> shift)"
+        put = "(old & ~mask) | ((uint)next << shift)"
+    else:
+        place = f"  volatile __global {word} *word = (volatile __global {word} *)(p + i);\n"
+        now, put = "old", "next"
+    parts.append(
+        f"inline void combine(__global {ctype} *p, long i, {value} v) {{\n{place}"
+        f"  {word} old = *word, seen;\n"
+        f"  while (true) {{\n"
+        f"    const {kind} now = {now}; {kind} next; const {value} a = {decode}; const {value} w = {expression};\n"
+        f"    {encode}\n"
+        f"    seen = {swap}(word, old, {put}); if (seen == old) break; old = seen;\n"
+        f"  }} }}"
+    )
+    return "\n".join(parts)
+
+
+# ---------------------------------------------------------------- places shared out between owners
+
+
+def _merge(sizes, rows):
+    """Merge neighbouring dimensions where all rows allow."""
+    at = len(sizes) - 1
+    while at > 0:
+        n = sizes[at]
+        if all(r[at - 1] == r[at] * n for r in rows):
+            sizes[at] *= sizes[at - 1]
+            del sizes[at - 1]
+            for r in rows:
+                del r[at - 1]
+        at -= 1
+    return sizes, rows
+
+
+def _owner_plan(op, dtype, shape, rows, owned, places, wide, device):
+    axes = [d for d, n in enumerate(shape) if n != 1 and owned[d]]
+    axes.sort(key=lambda d: -abs(rows[0][d]))
+    mine, mine_rows = _merge([shape[d] for d in axes], [[r[d] for d in axes] for r in rows])
+    axes = [d for d, n in enumerate(shape) if n != 1 and not owned[d]]
+    walked, walked_rows = _merge([shape[d] for d in axes], [[r[d] for d in axes] for r in rows])
+    steps = [abs(p.step // dtype.itemsize) for p in places]
+    # The innermost loop goes where the target's neighbours are.
+    if mine and (not walked or abs(mine_rows[0][-1]) <= min(steps, default=0)):
+        n, run = mine.pop(), [r.pop() for r in mine_rows]
+    elif walked:
+        n, run = walked.pop(), [r.pop() for r in walked_rows]
+    else:
+        n, run = 1, [0] * len(rows)
+    total = count(shape)
+    ranges = 1
+    if places and total > _SMALL and count(mine) < 4 * device.units:
+        ranges = max(1, min(device.units if device.is_cpu else 256, places[0].bound, 256))
+    first = places[0].bound
+    kinds = "".join([run_kind(r, n) if k < 2 else ("b" if r == 0 or n == 1 else "s") for k, r in enumerate(run)])
+    types = tuple([p.index.dtype for p in places])
+    form = (len(mine), len(walked), kinds, types, wide)
+    plan = _Plan()
+    plan.key = ("owners", op, dtype.itemsize if op == "set" else dtype, *form)
+    plan.make_source = lambda: owner_source(op, dtype, *form)
+    numbers = [n, first, *mine, *walked]
+    for k in range(len(rows)):
+        numbers += [*mine_rows[k], *walked_rows[k], run[k]]
+    for p in places:
+        numbers += [p.bound, p.step // dtype.itemsize]
+    plan.numbers = numbers
+    index = INT64 if wide else INT32
+    plan.scalar_types = (*[None, index] * (2 + len(places)), *[index] * len(numbers))
+    plan.global_size = (ranges, count(mine))
+    return plan
+
+
+def owner_source(op, dtype, mine, walked, kinds, types, wide) -> str:
+    """Return the OpenCL C in which a work-item owns the elements that it writes (Note [Access by position])."""
+    moved = op == "set"
+    ctype = _MOVED[dtype.itemsize] if moved else storage_type(dtype)
+    lines, parameters = _head(ctype, types, wide, constant=(False, True))
+    if not moved:
+        if dtype == BFLOAT16:
+            lines.append(BFLOAT_SOURCE)
+        lines.append(helper_source({(op, dtype)}))
+    operands = 2 + len(types)
+    dims = mine + walked
+    parameters += ["I n", "I first", *[f"I n{k}" for k in range(dims)]]
+    parameters += [f"I s{p}_{k}" for p in range(operands) for k in range(dims + 1)]
+    parameters += [f"I {letter}{k}" for k in range(len(types)) for letter in "bm"]
+    lines.append(f"__kernel void run({', '.join(parameters)}) {{")
+    lines.append("  const I low = (I)((long)first * (long)get_global_id(0) / (long)get_global_size(0));")
+    lines.append("  const I high = (I)((long)first * ((long)get_global_id(0) + 1) / (long)get_global_size(0));")
+    lines.append("  I r = get_global_id(1);")
+    offsets = ["f0", "f1", *[f"g{k}" for k in range(len(types))]]
+    for k in range(mine - 1, -1, -1):
+        last = k == 0
+        lines.append(f"  {{ const I o = {'r' if last else f'r % n{k}'};{'' if last else f' r /= n{k};'}")
+        lines.append("   " + "".join([f" {offsets[p]} += o * s{p}_{k};" for p in range(operands)]) + " }")
+    names = offsets
+    for k in range(mine, dims):
+        inner = [f"{name}_{k}" for name in offsets]
+        lines.append(f"  for (I a{k} = 0; a{k} < n{k}; a{k}++) {{")
+        lines.append(
+            "    const I " + ", ".join([f"{new} = {old} + a{k} * s{p}_{k}" for p, (new, old) in enumerate(zip(inner, names, strict=True))]) + ";"
+        )  # fmt: skip
+        names = inner
+    still = [k for k in range(len(types)) if kinds[2 + k] == "b"]
+    moving = [k for k in range(len(types)) if kinds[2 + k] != "b"]
+    for k in still:
+        lines.append(f"    const I y{k} = FIX(x{k}[{names[2 + k]}], b{k});")
+        if k == 0:
+            lines.append("    if (y0 >= low && y0 < high) {")
+    if not still or still[0] != 0:
+        lines.append("    {")
+    start = names[0] + "".join([f" + y{k} * m{k}" for k in still])
+    lines.append(f"    __global {ctype} *p = p0 + ({start}); __global const {ctype} *q = p1 + {names[1]};")
+    lines.append("    I i = 0;")
+    vectors = not moving and kinds[0] == "c" and kinds[1] in "cb" and dtype.itemsize < 16
+    if vectors and not moved:
+        vectors = not needs_scalars(op, dtype)
+    if vectors:
+        lines.append(f"    for (; i + {_WIDTH} <= n; i += {_WIDTH}) {{ {_combined(op, dtype, 'i', 'i', kinds[1], _WIDTH)} }}")
+    lines.append("    for (; i < n; i++) {")
+    target, value = {"c": "i", "b": "0", "s": f"i * s0_{dims}"}[kinds[0]], f"i * s1_{dims}"
+    for k in moving:
+        lines.append(f"      const I y{k} = FIX(x{k}[{names[2 + k]} + i * s{2 + k}_{dims}], b{k});")
+        if k == 0:
+            lines.append("      if (y0 < low || y0 >= high) continue;")
+        target += f" + y{k} * m{k}"
+    lines.append("      " + _combined(op, dtype, target, value, kinds[1], 1))
+    lines.append("    }")
+    lines.append("    }" + "  }" * walked + "\n}")
+    return "\n".join(lines)
+
+
+def _combined(op, dtype, target, value, kind, width):
+    """Return the statement that writes `width` elements of ``q`` over, or into, those of ``p``."""
+    if kind == "c":
+        value = "i"
+    elif kind == "b":
+        value = "0"
+    if op == "set":
+        if width == 1:
+            return f"p[{target}] = q[{value}];"
+        ctype = _MOVED[dtype.itemsize]
+        read = f"({ctype}{width})(q[0])" if kind == "b" else f"vload{width}(0, q + i)"
+        return f"vstore{width}({read}, 0, p + i);"
+    ctype = compute_type(dtype) + ("" if width == 1 else str(width))
+    read = load(dtype, "q", value) if width == 1 or kind == "b" else load(dtype, "q", "i", width)
+    if width > 1 and kind == "b":
+        read = f"({ctype})({read})"
+    expression = OPERATIONS[op](Form(dtype, width), "a", "v")
+    if width == 1 and dtype.kind in "iu":
+        expression = f"({ctype})({expression})"
+    return (
+        f"{{ const {ctype} a = {load(dtype, 'p', target, width)}, v = {read}; "
+        f"{store(dtype, 'p', target, expression, width)} }}"
+    )
