@@ -1,0 +1,1 @@
+"""The ``opencl`` device: any OpenCL driver, through PyOpenCL."""
