@@ -1,0 +1,5 @@
+"""Backends."""
+
+
+class NoKernel(NotImplementedError):
+    """A backend has no kernel for these operands."""
