@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from minitorch.backends.opencl import drivers, icd, probe
+from minitorch.backends.opencl import icd, probe, trial
 
 ROOT = Path(__file__).parents[3]
 OURS = ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH", "MINITORCH_OPENCL_DEVICES", "POCL_CACHE_DIR", "PYOPENCL_NO_CACHE")
@@ -31,7 +31,7 @@ def start(code: str, **environment) -> subprocess.CompletedProcess:
     kept = {name: value for name, value in os.environ.items() if name not in OURS}
     kept |= {name: str(value) for name, value in environment.items()}
     kept["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    before = "import json, os, sys\nfrom minitorch.backends.opencl import drivers, icd\n"
+    before = "import json, os, sys\nfrom minitorch.backends.opencl import drivers, icd, trial\n"
     return subprocess.run(
         [sys.executable, "-W", "error", "-c", before + textwrap.dedent(code)],
         env=kept, capture_output=True, text=True, timeout=120,
@@ -209,7 +209,7 @@ def test_driver_that_breaks_when_loaded(tmp_path, warm_cache, body, reason):
 def test_driver_that_fails_at_its_first_kernel(tmp_path, statement, reason):
     file = probe_that(tmp_path, statement)
     ran = start(
-        f"drivers.PROBE = drivers.Path({str(file)!r}); drivers.usable()",
+        f"trial.PROBE = trial.Path({str(file)!r}); drivers.usable()",
         XDG_CACHE_HOME=tmp_path, OCL_ICD_VENDORS=libraries_here()[0],
         MINITORCH_OPENCL_PROBE_TIMEOUT=8 if "sleep" in statement else 60,
     )  # fmt: skip
@@ -226,8 +226,8 @@ def test_other_devices_of_a_broken_platform_get_their_turn(tmp_path, opencl_devi
     file = probe_that(tmp_path, f"os.abort() if device.name.strip() == {first!r} else None")
     ran = start(
         f"""
-        drivers.PROBE = drivers.Path({str(file)!r})
-        print(json.dumps(list(drivers._probe("", icd.vendors_folder({libraries_here()!r})).devices.items())))
+        trial.PROBE = trial.Path({str(file)!r})
+        print(json.dumps(list(trial.probe("", icd.vendors_folder({libraries_here()!r})).devices.items())))
         """,
         XDG_CACHE_HOME=tmp_path,
     )
@@ -252,21 +252,21 @@ def test_verdicts_depend_on_the_library_and_grow_old(tmp_path, monkeypatch):
     file = tmp_path / "libdriver.so"
     file.write_text("one")
     library = icd.Library(str(file), "test")
-    key = drivers._library_key(library)
-    assert drivers._library_key(library) == key
+    key = trial.library_key(library)
+    assert trial.library_key(library) == key
     file.write_text("another")
-    assert drivers._library_key(library) != key
+    assert trial.library_key(library) != key
 
-    good = drivers.Verdict({("p", "v", "1", "d", "2"): ""}, time=1.0)
-    drivers._remember(key, good)
-    recalled = drivers._recall(key)
+    good = trial.Verdict({("p", "v", "1", "d", "2"): ""}, time=1.0)
+    trial.remember(key, good)
+    recalled = trial.recall(key)
     assert recalled is not None
     assert recalled.devices == good.devices
-    for age, kept in [(60.0, True), (2 * drivers.RETRY_FAILED_AFTER, False), (-3600.0, False)]:
-        drivers._remember(key, drivers.Verdict(reason="hangs", time=drivers.time.time() - age))
-        assert (drivers._recall(key) is not None) == kept
-    drivers._record(key).write_text("{")
-    assert drivers._recall(key) is None
+    for age, kept in [(60.0, True), (2 * trial.RETRY_FAILED_AFTER, False), (-3600.0, False)]:
+        trial.remember(key, trial.Verdict(reason="hangs", time=trial.time.time() - age))
+        assert (trial.recall(key) is not None) == kept
+    trial.record_file(key).write_text("{")
+    assert trial.recall(key) is None
 
 
 def test_no_home_to_write_to(tmp_path):
