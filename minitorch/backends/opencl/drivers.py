@@ -103,6 +103,11 @@ def in_bad_fork() -> bool:
     return _opened_by is not None and _opened_by != _pid
 
 
+def loaded() -> bool:
+    """Return whether the drivers are loaded."""
+    return _opened_by is not None
+
+
 def check_fork() -> None:
     """Raise where drivers would hang: in a process forked after OpenCL was used."""
     if in_bad_fork():
