@@ -210,5 +210,3 @@ def from_host(array: np.ndarray, device: runtime.Device | None = None) -> CLArra
         device.cl.enqueue_copy(device.queue, block.buffer, flat, is_blocking=True)
     return result
 
-
-# The operators and methods are in a module of their own; they need the pointwise functions, which need this class.
