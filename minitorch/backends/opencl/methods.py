@@ -315,7 +315,7 @@ def view(self, dtype=None):
 
 CLArray.real = property(ufuncs.real, lambda self, value: ufuncs.copyto(ufuncs.real(self), value, "unsafe"))  # type: ignore[attr-defined]
 CLArray.imag = property(ufuncs.imag, lambda self, value: ufuncs.copyto(ufuncs.imag(self), value, "unsafe"))  # type: ignore[attr-defined]
-CLArray.base = property(lambda self: None)  # type: ignore[attr-defined]
+CLArray.base = property(lambda self: self._block if self.is_view else None)  # type: ignore[attr-defined]
 
 
 @method

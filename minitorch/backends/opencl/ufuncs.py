@@ -13,7 +13,7 @@ from minitorch.backends.opencl.expression import Scalar, broadcast_shape, is_wai
 from minitorch.backends.opencl.operations import PREDICATES
 from minitorch.backends.opencl.pointwise import assign, cast, copy
 
-_WEAK = {bool: bool, int: int, float: float, complex: complex}
+_WEAK = {bool: BOOL, int: int, float: float, complex: complex}
 _REAL = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(np.complex128): np.dtype(np.float64)}
 _NUMBERS = (bool, int, float, complex, np.generic)
 
