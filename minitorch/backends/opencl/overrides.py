@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 OVERRIDES: dict[str, Callable] = {}
 # The modules that register some.
-MODULES: tuple[str, ...] = ()
+MODULES: tuple[str, ...] = ("convolution",)
 
 
 def override(*names: str):
