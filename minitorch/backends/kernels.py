@@ -334,6 +334,7 @@ def _bind(backend: Any, name: str, fn: Callable, xp: Any, own: bool, functional:
     if direct is not None and not own:
         try:
             ufunc = direct[0](xp)
+            ufunc = getattr(ufunc, "eager", ufunc)  # of a namespace whose results are lazy: a single call is not
             fast = _fast_dtypes(direct[1])
         except AttributeError:
             ufunc = None

@@ -144,7 +144,7 @@ class Device:
         """
         capacity = size_class(nbytes)
         queue = self.queue
-        row = self.free.get((capacity, queue.int_ptr))
+        row = self.free.get((capacity, id(queue)))
         if row:
             try:
                 buffer, host = row.pop()
@@ -199,7 +199,7 @@ class Device:
             if not drivers.in_bad_fork():
                 self.synchronize()  # a kernel that reads it must come to its end before NumPy frees it
             return
-        key = (block.capacity, block.queue.int_ptr)
+        key = (block.capacity, id(block.queue))  # queues live as long as the device
         row = self.free.get(key)
         if row is None:
             row = self.free.setdefault(key, [])
