@@ -445,8 +445,8 @@ class Writer:
             lines.extend(self.step("total", 1))
             lines.append("    } }")
             lines.append("  shared[lane] = total; barrier(CLK_LOCAL_MEM_FENCE);")
-            lines.append(f"  for (I half = {GROUP // 2}; half > 0; half /= 2) {{")
-            lines.append(f"    if (lane < half) shared[lane] = {combine(self.op, self.acc, 1, 'shared[lane]', 'shared[lane + half]')};")
+            lines.append(f"  for (I hop = {GROUP // 2}; hop > 0; hop /= 2) {{")
+            lines.append(f"    if (lane < hop) shared[lane] = {combine(self.op, self.acc, 1, 'shared[lane]', 'shared[lane + hop]')};")
             lines.append("    barrier(CLK_LOCAL_MEM_FENCE); }")
             lines.append("  if (lane == 0) {")
             return lines + self.finish("shared[0]", 1) + ["  }"]
