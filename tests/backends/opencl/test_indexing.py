@@ -287,8 +287,9 @@ def test_bincount(device):
 
 def test_unravel_index(device):
     flat = np.array([[0, 7], [23, 11]])
-    for found, expected in zip(indexing.unravel_index(from_host(flat, device), (2, 3, 4)), np.unravel_index(flat, (2, 3, 4)), strict=True):
-        same(found, expected)
+    expected = np.unravel_index(flat, (2, 3, 4))
+    for found, part in zip(indexing.unravel_index(from_host(flat, device), (2, 3, 4)), expected, strict=True):
+        same(found, part)
     with pytest.raises(ValueError, match="24"):
         indexing.unravel_index(from_host(flat + 1, device), (2, 3, 4))
 
