@@ -402,9 +402,8 @@ def owner_source(op, dtype, mine, walked, kinds, types, wide) -> str:
     for k in range(mine, dims):
         inner = [f"{name}_{k}" for name in offsets]
         lines.append(f"  for (I a{k} = 0; a{k} < n{k}; a{k}++) {{")
-        lines.append(
-            "    const I " + ", ".join([f"{new} = {old} + a{k} * s{p}_{k}" for p, (new, old) in enumerate(zip(inner, names, strict=True))]) + ";"
-        )  # fmt: skip
+        parts = [f"{new} = {old} + a{k} * s{p}_{k}" for p, (new, old) in enumerate(zip(inner, names, strict=True))]
+        lines.append(f"    const I {', '.join(parts)};")
         names = inner
     still = [k for k in range(len(types)) if kinds[2 + k] == "b"]
     moving = [k for k in range(len(types)) if kinds[2 + k] != "b"]

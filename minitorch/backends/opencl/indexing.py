@@ -6,13 +6,12 @@ import numpy as np
 
 from minitorch.backends.opencl.access import Places, gather, scatter
 from minitorch.backends.opencl.array import CLArray, empty, from_host
-from minitorch.backends.opencl.ctypes import BOOL, FLOAT32, INT32, INT64, is_narrow
+from minitorch.backends.opencl.ctypes import BOOL, FLOAT32, INT64, is_narrow
 from minitorch.backends.opencl.expression import Scalar, broadcast_shape, lazy
 from minitorch.backends.opencl.geometry import (
     broadcast_arrays,
     broadcast_to,
     count,
-    dense,
     diagonal,
     expand_dims,
     flip,
@@ -21,10 +20,26 @@ from minitorch.backends.opencl.geometry import (
     merged_strides,
     moveaxis,
     normal_axis,
-    permute,
     ravel,
     reshape,
     swapaxes,
+)
+from minitorch.backends.opencl.joining import (
+    append,
+    arange,
+    concatenate,
+    diff,
+    eye,
+    linspace,
+    repeat,
+    roll,
+    rot90,
+    stack,
+    tile,
+    tril,
+    tril_indices,
+    triu,
+    triu_indices,
 )
 from minitorch.backends.opencl.pointwise import assign, cast, constant, copy
 from minitorch.backends.opencl.positions import (
@@ -83,7 +98,9 @@ class Selection:
 
 
 def _is_basic(item) -> bool:
-    return item is None or item is Ellipsis or isinstance(item, (slice, int, np.integer)) and not isinstance(item, (bool, np.bool_))
+    if item is None or item is Ellipsis or isinstance(item, slice):
+        return True
+    return isinstance(item, (int, np.integer)) and not isinstance(item, bool)
 
 
 def _entries(array, items):
@@ -480,16 +497,12 @@ def putmask(array: CLArray, mask: CLArray, values) -> None:
 
 def resize(values: CLArray, size: int) -> CLArray:
     """Return a vector of `size` elements: those of `values`, repeated from the start."""
-    from minitorch.backends.opencl.joining import arange
-
     index = arange(size, device=values.device)
     return take(values, lazy("remainder", (index, Scalar(values.size, INT64)), INT64, values.device).settle(), 0, check=False)
 
 
 def argwhere(array: CLArray) -> CLArray:
     """Return the coordinates of the elements that are not zero, one row for each."""
-    from minitorch.backends.opencl.joining import stack
-
     if array.ndim == 0:
         return empty((int(array.to_host() != 0), 0), INT64, array.device).settle()
     return stack(nonzero(array), 1)
@@ -540,9 +553,17 @@ def bincount(x: CLArray, weights: CLArray | None = None, minlength: int = 0) -> 
     return result
 
 
+# What the array namespace has of this module.
+EXPORTS = frozenset([
+    "append", "arange", "argwhere", "bincount", "broadcast_arrays", "broadcast_to", "compress", "concatenate", "diagonal",
+    "diff", "expand_dims", "extract", "eye", "flatnonzero", "flip", "fliplr", "flipud", "linspace", "moveaxis", "nonzero",
+    "put_along_axis", "putmask", "ravel", "repeat", "reshape", "roll", "rot90", "stack", "swapaxes", "take",
+    "take_along_axis", "tile", "tril", "tril_indices", "triu", "triu_indices", "unravel_index",
+])  # fmt: skip
 __all__ = [
-    "INT32", "add_at", "along", "argwhere", "bincount", "broadcast_arrays", "broadcast_to", "compress", "dense", "diagonal",
-    "expand_dims", "extract", "fill", "flat_positions", "flatnonzero", "flip", "fliplr", "flipud", "get_items", "limits",
-    "maximum_at", "minimum_at", "moveaxis", "multiply_at", "nonzero", "permute", "put_along_axis", "putmask", "ravel", "reshape",
-    "select", "set_items", "swapaxes", "take", "take_along_axis", "ufunc_at", "unravel_index", "where",
+    "EXPORTS", "add_at", "along", "append", "arange", "argwhere", "bincount", "broadcast_arrays", "broadcast_to", "compress",
+    "concatenate", "diagonal", "diff", "expand_dims", "extract", "eye", "fill", "flatnonzero", "flip", "fliplr", "flipud",
+    "get_items", "linspace", "maximum_at", "minimum_at", "moveaxis", "multiply_at", "nonzero", "put_along_axis", "putmask",
+    "ravel", "repeat", "reshape", "roll", "rot90", "select", "set_items", "stack", "swapaxes", "take", "take_along_axis", "tile",
+    "tril", "tril_indices", "triu", "triu_indices", "ufunc_at", "unravel_index",
 ]  # fmt: skip

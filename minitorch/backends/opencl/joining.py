@@ -19,7 +19,7 @@ from minitorch.backends.opencl.ctypes import (
 from minitorch.backends.opencl.expression import Scalar, lazy
 from minitorch.backends.opencl.geometry import (
     broadcast_to,
-    count,
+    dense,
     diagonal,
     expand_dims,
     flip,
@@ -27,8 +27,8 @@ from minitorch.backends.opencl.geometry import (
     ravel,
     reshape,
     sliced,
+    swapaxes,
 )
-from minitorch.backends.opencl.indexing import take
 from minitorch.backends.opencl.pointwise import assign, cast, constant
 from minitorch.backends.opencl.positions import as_index, host, limits
 
@@ -80,12 +80,15 @@ def arange(start, stop=None, step=1, dtype=None, device=None) -> CLArray:
 
 def _arange_source(dtype, work):
     ctype = compute_type(work)
-    value = f"({compute_type(dtype)})(first + ({ctype})i * delta)"
+    value = f"({compute_type(dtype)})(first + part)"
     return f"""{BFLOAT_SOURCE if dtype == BFLOAT16 else ""}
 #pragma OPENCL FP_CONTRACT OFF
 __kernel void run(__global {storage_type(dtype)} *p, long n, {ctype} first, {ctype} delta, long chunk) {{
   const long b = get_global_id(0) * chunk, e = min(b + chunk, n);
-  for (long i = b; i < e; i++) {{ const {ctype} step = ({ctype})i * delta; {store(dtype, "p", "i", value.replace(f"({ctype})i * delta", "step"))} }}
+  for (long i = b; i < e; i++) {{
+    const {ctype} part = ({ctype})i * delta;
+    {store(dtype, "p", "i", value)}
+  }}
 }}"""
 
 
@@ -171,7 +174,8 @@ def concatenate(arrays, axis=0, out=None, dtype=None) -> CLArray:
     for a in arrays:
         if a.ndim != first.ndim or a.shape[:axis] + a.shape[axis + 1 :] != rest:
             raise ValueError(
-                f"all the input array dimensions except for the concatenation axis must match exactly: {first.shape} and {a.shape} along {axis}"
+                "all the input array dimensions except for the concatenation axis must match exactly: "
+                f"{first.shape} and {a.shape} along {axis}"
             )
         total += a.shape[axis]
     if dtype is None:
@@ -246,6 +250,8 @@ def repeat(array: CLArray, repeats, axis=None) -> CLArray:
         return reshape(target, (*array.shape[:axis], n * times, *after))
     if repeats.shape != (n,):
         raise ValueError(f"operands could not be broadcast together with shape {(n,)} {repeats.shape}")
+    from minitorch.backends.opencl.indexing import take
+
     return take(array, repeated_positions(repeats), axis, check=False)
 
 
@@ -274,7 +280,6 @@ def repeated_positions(repeats: CLArray) -> CLArray:
         return from_host(np.repeat(np.arange(view.size), view), device)
     if index.size == 0:
         return index
-    from minitorch.backends.opencl.geometry import dense
     from minitorch.backends.opencl.sorting import searchsorted
 
     index = dense(index)
@@ -329,8 +334,6 @@ def roll(array: CLArray, shift, axis=None) -> CLArray:
 
 def rot90(array: CLArray, k: int = 1, axes=(0, 1)) -> CLArray:
     """Return a view turned by quarters in the plane of two dimensions."""
-    from minitorch.backends.opencl.geometry import swapaxes
-
     first, second = normal_axis(axes[0], array.ndim), normal_axis(axes[1], array.ndim)
     k %= 4
     if k == 0:
@@ -371,6 +374,6 @@ def diff(array: CLArray, n: int = 1, axis: int = -1, prepend=None, append=None) 
 
 
 __all__ = [
-    "append", "arange", "concatenate", "count", "diff", "eye", "linspace", "repeat", "repeated_positions", "roll", "rot90", "stack",
+    "append", "arange", "concatenate", "diff", "eye", "linspace", "repeat", "repeated_positions", "roll", "rot90", "stack",
     "tile", "triangle", "tril", "tril_indices", "triu", "triu_indices",
 ]  # fmt: skip

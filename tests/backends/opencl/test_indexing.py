@@ -89,6 +89,9 @@ def test_get_and_set_as_numpy(device, items):
         expected = host[items]
         same(indexing.get_items(array, on_device(items, device)), expected)
         value = numbers(expected.shape, np.float32, 1)
+        chosen = np.arange(x.size).reshape(x.shape)[items]
+        if not device.is_cpu and np.unique(chosen).size < chosen.size:
+            value = value.reshape(-1)[:1].reshape(())  # on GPUs any of several values may stay
         for v in (value, np.float32(7), value[..., :1] if value.ndim else value):
             wanted, target = host.copy(), joining.concatenate([array])
             wanted[items] = v
@@ -284,8 +287,9 @@ def test_bincount(device):
 
 def test_unravel_index(device):
     flat = np.array([[0, 7], [23, 11]])
-    for found, expected in zip(indexing.unravel_index(from_host(flat, device), (2, 3, 4)), np.unravel_index(flat, (2, 3, 4)), strict=True):
-        same(found, expected)
+    expected = np.unravel_index(flat, (2, 3, 4))
+    for found, part in zip(indexing.unravel_index(from_host(flat, device), (2, 3, 4)), expected, strict=True):
+        same(found, part)
     with pytest.raises(ValueError, match="24"):
         indexing.unravel_index(from_host(flat + 1, device), (2, 3, 4))
 
@@ -364,7 +368,7 @@ def test_joining_of_other_dtypes_and_empty(device):
 )
 @pytest.mark.parametrize("dtype", [None, "f2", "f4", "f8", "i4", "i8", "u1"])
 def test_arange_is_exact(device, args, dtype):
-    if dtype in ("f2", "u1") and any(abs(a) > 1000 for a in args) or dtype == "u1" and args[0] < 0:
+    if (dtype in ("f2", "u1") and max(args) > 1000) or (dtype == "u1" and args[0] < 0):
         pytest.skip("not in range")
     same(joining.arange(*args, dtype=dtype, device=device), np.arange(*args, dtype=dtype))
 
