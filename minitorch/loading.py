@@ -29,6 +29,9 @@ def load() -> None:
 
     register_cpu()
     register_meta()
+    from minitorch.backends import lazy
+
+    lazy.register()
     from minitorch.autograd import attach, register
     from minitorch.modes import decompositions, python_key
 

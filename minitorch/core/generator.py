@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from minitorch.core.device import device as Device
+from minitorch.core.device import use_device_type
 
-GENERATOR_TYPES: dict[str, type[Generator]] = {}
-"""The generator class of each device type, entered by its backend."""
+GENERATOR_TYPES: dict[str, type[Generator] | Callable[[Device], Generator]] = {}
+"""The generator class of each device type, or a function of a device that returns a new one; entered by its backend."""
 
 DEFAULT_GENERATORS: dict[str, Callable[[], Generator]] = {}
 """What returns the generator of draws that name none, for each device type."""
@@ -39,11 +40,14 @@ class Generator:
         kind = Device(device).type
         found = GENERATOR_TYPES.get(kind)
         if found is None:
+            use_device_type(kind)
+            found = GENERATOR_TYPES.get(kind)
+        if found is None:
             raise RuntimeError(
                 f"Device type {kind.upper()} is not supported for torch.Generator() api: "
                 f"there are generators for {', '.join(GENERATOR_TYPES)}"
             )
-        return object.__new__(found)
+        return object.__new__(found) if isinstance(found, type) else found(Device(device))
 
     def __init__(self, device: Device | str = "cpu"):
         self.device = Device(device)
