@@ -33,6 +33,7 @@ __all__ = [
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "get_rng_state_all",
     "init",
     "is_available",
     "is_bf16_supported",
@@ -47,6 +48,7 @@ __all__ = [
     "reset_peak_memory_stats",
     "set_device",
     "set_per_process_memory_fraction",
+    "set_rng_state_all",
     "set_stream",
     "stream",
     "synchronize",
@@ -234,6 +236,29 @@ def get_amp_supported_dtype() -> list:
 def diagnose() -> None:
     """Print what was found, what its trial said, which devices there are, and why others are not."""
     print(drivers.diagnose())
+
+
+# Random numbers: of all devices at once; the rest is every device module's ----------------------------------
+
+
+def get_rng_state_all() -> list:
+    """Return the states of all devices' default generators."""
+    backend = _backend()
+    return [backend.get_rng_state(index) for index in range(device_count())]
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Continue from what `get_rng_state_all` returned."""
+    backend = _backend()
+    for index, state in enumerate(new_states):
+        backend.set_rng_state(state, index)
+
+
+def _backend() -> Any:
+    from minitorch.backends import registered_backends
+    from minitorch.backends.opencl import indices
+
+    return registered_backends()[indices.device_type]
 
 
 # Memory -----------------------------------------------------------------------------------------------------
