@@ -23,7 +23,7 @@ import numpy as np
 
 from minitorch.backends.generators import HostGenerator
 from minitorch.core.device import device as device_class
-from minitorch.core.generator import Generator
+from minitorch.core.generator import LATEST_SEED, Generator
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, BACKENDS
 from minitorch.dispatch.local_state import current
 from minitorch.dispatch.tensor_keys import tensor_keys
@@ -32,8 +32,6 @@ from minitorch.tensor.memory import Memory
 
 _NORMAL_KEYS = AD_INPLACE_OR_VIEW | AUTOGRAD_KEYS
 _BYTE = np.dtype(np.uint8)
-# The seed of `manual_seed`, for generators that are made after it.
-latest_seed: list[int] = []
 
 
 def extent(shape: Any, strides: Any, itemsize: int) -> int:
@@ -228,8 +226,8 @@ class Backend(Memory):
         found = generators.get(index)
         if found is None:
             made = self.new_generator(index)
-            if latest_seed:
-                made.manual_seed(latest_seed[0])
+            if LATEST_SEED:
+                made.manual_seed(LATEST_SEED[0])
             else:
                 made.seed()
             found = generators.setdefault(index, made)
