@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 OVERRIDES: dict[str, Callable] = {}
 # The modules that register some.
-MODULES: tuple[str, ...] = ("convolution",)
+MODULES: tuple[str, ...] = ("convolution", "normalization", "reduction_operators", "scans", "softmax")
 
 
 def override(*names: str):
