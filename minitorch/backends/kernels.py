@@ -275,7 +275,10 @@ def _fast_dtypes(kinds: str) -> dict:
 
 
 def bind_array_kernels(
-    backend: Any, overrides: Mapping[str, Callable] | None = None, exclude: Collection[str] = ()
+    backend: Any,
+    overrides: Mapping[str, Callable] | None = None,
+    exclude: Collection[str] = (),
+    wrap: Callable[[Callable], Callable] | None = None,
 ) -> list[str]:
     """Register the array kernels of the package, computing with a backend's `namespace`; return their names.
 
@@ -291,6 +294,8 @@ def bind_array_kernels(
         ``fn(xp, *handles, **keywords)`` for operators by name, in place of the package's kernels or besides them.
     exclude : collection of str, optional
         Operators that are not to be bound.
+    wrap : callable, optional
+        Applied to each kernel, the package's and the overrides.
     """
     xp = backend.namespace
     if xp is None:
@@ -303,6 +308,8 @@ def bind_array_kernels(
         own = name in overrides
         if name in exclude or (not own and (name in OF_MEMORY or fn.__module__ == "minitorch.backends.array.random")):
             continue
+        if wrap is not None:
+            fn = wrap(fn)
         if own and name in WITHIN_DEVICE:
             within_device(backend, name, lambda *args, fn=fn, **kwargs: fn(xp, *args, **kwargs))
         else:

@@ -185,6 +185,7 @@ class CLArray:
 
             dense = copy(self)
         result = np.empty(self.shape, self.dtype)
+        self.device.note_transfer()
         cl = self.device.cl
         cl.enqueue_copy(self.device.queue, result.reshape(-1).view(np.uint8), dense.block.buffer, src_offset=dense.offset)
         return result
@@ -211,6 +212,7 @@ def from_host(array: np.ndarray, device: runtime.Device | None = None) -> CLArra
         np.copyto(np.ndarray(array.shape, array.dtype, block.host, 0), array)
     else:
         flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        device.note_transfer()
         device.cl.enqueue_copy(device.queue, block.buffer, flat, is_blocking=True)
     return result
 

@@ -9,6 +9,8 @@ Note [Which product runs]
 
 from __future__ import annotations
 
+from threading import get_ident
+
 import numpy as np
 
 from minitorch.backends.opencl.array import CLArray, empty
@@ -49,8 +51,8 @@ def matmul(a: CLArray, b: CLArray, out: CLArray | None = None) -> CLArray:
         b = b[:, None]
     if a.shape[-1] != b.shape[-2]:
         raise ValueError(f"matmul: {a.shape} and {b.shape}: the sizes {a.shape[-1]} and {b.shape[-2]} differ")
-    dtype = np.result_type(a.dtype, b.dtype)
-    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    dtype = a.dtype if a.dtype == b.dtype else np.result_type(a.dtype, b.dtype)
+    batch = () if a.ndim == 2 and b.ndim == 2 else np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     result = _product(a, b, dtype, batch, None if vector_a or vector_b else out)
     if vector_a or vector_b:
         shape = list(result.shape)
@@ -93,7 +95,36 @@ def _product(a, b, dtype, batch, out):
     return target if compute == dtype else cast(target, dtype)
 
 
+class ProductPlan:
+    """What follows from shapes and strides of one product: the kernel, the grid, the numbers."""
+
+    __slots__ = ("form", "grid", "kernels", "key", "local", "make_source", "numbers", "types")
+
+
+_plans: dict = {}
+
+
 def _launch(a, b, target, batch, rows, columns, inner):
+    device = target.device
+    key = (a.shape, a.strides, b.shape, b.strides, target.strides, target.dtype, device.is_cpu)
+    plan = _plans.get(key)
+    if plan is None:
+        if len(_plans) > 4096:
+            _plans.clear()
+        plan = _plans[key] = _make_plan(a, b, target, batch, rows, columns, inner)
+    who = (device.index, get_ident())
+    kernel = plan.kernels.get(who)
+    if kernel is None:
+        kernel = plan.kernels[who] = device.kernel(plan.key, plan.make_source, "run", plan.types)
+    itemsize = target.dtype.itemsize
+    args = (
+        target._block.buffer, target.offset // itemsize, a._block.buffer, a.offset // itemsize, b._block.buffer,
+        b.offset // itemsize, *plan.numbers,
+    )  # fmt: skip
+    device.launch(kernel, plan.grid, args, (target._block,), plan.local)
+
+
+def _make_plan(a, b, target, batch, rows, columns, inner) -> ProductPlan:
     device = target.device
     dtype = target.dtype
     itemsize = dtype.itemsize
@@ -112,31 +143,28 @@ def _launch(a, b, target, batch, rows, columns, inner):
         form = "columns" if matrix[2][1] == 1 else "plain"
     index = INT64 if wide else INT32
     outer = len(sizes)
-    kernel = device.kernel(
-        ("matmul", form, dtype, outer, wide),
-        lambda: product_source(form, dtype, outer, wide),
-        "run",
-        (None, index, None, index, None, index, *[index] * (3 + 6 + 4 * outer)),
-    )
-    local = None
+    plan = ProductPlan()
+    plan.kernels = {}
+    plan.form = form
+    plan.key = ("matmul", form, dtype, outer, wide)
+    plan.make_source = lambda: product_source(form, dtype, outer, wide)
+    plan.types = (None, index, None, index, None, index, *[index] * (3 + 6 + 4 * outer))
+    plan.local = None
     if form == "tile":
-        grid = (-(-columns // _TILE) * _TILE, -(-rows // _TILE) * _TILE, count)
-        local = (_TILE, _TILE, 1)
+        plan.grid = (-(-columns // _TILE) * _TILE, -(-rows // _TILE) * _TILE, count)
+        plan.local = (_TILE, _TILE, 1)
     elif form == "plain":
-        grid = (columns, rows, count)
+        plan.grid = (columns, rows, count)
     elif form == "dot":
-        grid = (-(-columns // _ROWS), -(-rows // _ROWS), count)
-        local = (1, 1, 1)  # a driver that joined work-items to vectors would take the vectors apart
+        plan.grid = (-(-columns // _ROWS), -(-rows // _ROWS), count)
+        plan.local = (1, 1, 1)  # a driver that joined work-items to vectors would take the vectors apart
     else:
-        grid = (-(-columns // (2 * _WIDTH)), -(-rows // _BLOCK), count)
-        local = (1, 1, 1)
-    args: list = []
-    for x in (target, a, b):
-        args += [x.block.buffer, x.offset // itemsize]
-    args += [rows, columns, inner, *matrix[0], *matrix[1], *matrix[2], *sizes]
+        plan.grid = (-(-columns // (2 * _WIDTH)), -(-rows // _BLOCK), count)
+        plan.local = (1, 1, 1)
+    plan.numbers = [rows, columns, inner, *matrix[0], *matrix[1], *matrix[2], *sizes]
     for row in stacks:
-        args += row
-    device.launch(kernel, grid, args, (target.block,), local)
+        plan.numbers += row
+    return plan
 
 
 def _batch_strides(x, batch):

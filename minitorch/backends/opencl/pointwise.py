@@ -402,6 +402,9 @@ def run(target: CLArray, steps, leaves, scalars) -> None:
     args.extend(scalars)
     args.extend(plan.numbers)
     device.launch(plan.kernel(device), plan.global_size, args, (target._block,))
+    recorder = device.recorder
+    if recorder is not None and recorder.thread == get_ident():
+        recorder.runs.append((target, plan, leaves, scalars))
 
 
 def assign(target: CLArray, value) -> None:

@@ -10,6 +10,7 @@ from minitorch.backends import NoKernel, array_kernels, bind_array_kernels, regi
 from minitorch.backends.opencl.backend import OpenCLBackend
 from minitorch.backends.opencl.namespace import xp
 from minitorch.backends.opencl.overrides import MODULES, OVERRIDES
+from minitorch.backends.opencl.replay import traced
 
 
 def register(name: str = "opencl", key: str | None = "XPU") -> OpenCLBackend:
@@ -23,7 +24,7 @@ def register(name: str = "opencl", key: str | None = "XPU") -> OpenCLBackend:
     chosen = {n: fn for n, fn in kernels.items() if fn.__module__.endswith(".random")}
     for operator, fn in OVERRIDES.items():
         chosen[operator] = _first_of(fn, kernels.get(operator))
-    bind_array_kernels(backend, chosen)
+    bind_array_kernels(backend, chosen, wrap=traced)
     return backend
 
 

@@ -103,6 +103,7 @@ class Device:
         self.retries = 0
         self.failures = 0
         self.programs: dict[Any, Any] = {}
+        self.recorder: Any = None  # what the call that is being traced launches (`replay`)
 
     # ------------------------------------------------------------ queues
 
@@ -126,7 +127,13 @@ class Device:
 
     def finish(self) -> None:
         """Wait until everything in the calling thread's queue is done."""
+        self.note_transfer()
         self.queue.finish()
+
+    def note_transfer(self) -> None:
+        """Note that the host reads or writes memory now: a call that is being traced is not kept."""
+        if self.recorder is not None:
+            self.recorder.is_pure = False
 
     def synchronize(self) -> None:
         """Wait until everything in all queues is done."""
@@ -278,6 +285,8 @@ class Device:
     def launch(self, kernel, global_size: tuple, args: tuple, written: tuple = (), local_size: tuple | None = None):
         """Enqueue a kernel; wait for it only where the host looks at memory it writes (`written`, blocks)."""
         event = kernel(self.queue, global_size, local_size, *args)
+        if self.recorder is not None:
+            self.recorder.launches += 1
         for block in written:
             if block.exposed:
                 self.queue.finish()
