@@ -91,7 +91,7 @@ class CLArray:
     device : runtime.Device
     """
 
-    __slots__ = ("__weakref__", "_block", "device", "dtype", "may_overlap", "node", "offset", "shape", "strides")
+    __slots__ = ("__weakref__", "_block", "device", "dtype", "may_overlap", "node", "offset", "readers", "shape", "strides")
     __array_priority__ = 1000
     __array_ufunc__ = None  # NumPy's scalars and arrays leave the operators to this class
 
@@ -103,6 +103,7 @@ class CLArray:
         self.dtype = dtype
         self.device = device
         self.node = None
+        self.readers = None
         self.may_overlap = False
 
     # ------------------------------------------------------------ geometry
@@ -208,3 +209,4 @@ def from_host(array: np.ndarray, device: runtime.Device | None = None) -> CLArra
         flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         device.cl.enqueue_copy(device.queue, block.buffer, flat, is_blocking=True)
     return result
+

@@ -8,7 +8,8 @@ Note [Lazy arrays]
 
     An operand may be overwritten in the meantime.  So each block of memory knows the lazy arrays
     that read it (`Block.readers`), and whoever writes to it lets them be computed first
-    (`before_write`).  The result of an operator is always computed before the user has it, so
+    (`before_write`).  A lazy array that is read by others knows them too, and its memory gets the
+    list when it is computed.  The result of an operator is always computed before the user has it, so
     chains never reach from one operator into the next.
 """
 
@@ -88,8 +89,20 @@ def broadcast_shape(shapes: list) -> tuple:
     return tuple(result)
 
 
-def lazy(op: str, args: tuple, dtype: np.dtype, device) -> CLArray:
-    """Return the array that ``op(*args)`` will be, computed when somebody needs it."""
+def lazy(op: str, args: tuple, dtype: np.dtype, device, into: CLArray | None = None) -> CLArray:
+    """Return the array that ``op(*args)`` will be, computed when somebody needs it.
+
+    Parameters
+    ----------
+    op : str
+        A row of `operations`, "cast" or "where".
+    args : tuple of CLArray or Scalar
+    dtype : numpy.dtype
+        Of the result.
+    device : runtime.Device
+    into : CLArray, optional
+        An array of the result's shape and dtype without memory, which becomes the result.
+    """
     shapes = [a.shape for a in args]
     if len(shapes) == 1:
         shape = shapes[0]
@@ -114,21 +127,24 @@ def lazy(op: str, args: tuple, dtype: np.dtype, device) -> CLArray:
             if type(a) is CLArray and a.node is not None and a.node.weight > 1:
                 a.settle()
         weight, leaves = 1, len(args)
-    result = CLArray(None, 0, shape, contiguous_strides(shape, dtype.itemsize), dtype, device)
-    result.node = Node(op, args, weight, leaves)
+    if into is None:
+        result = CLArray(None, 0, shape, contiguous_strides(shape, dtype.itemsize), dtype, device)
+    else:
+        result = into
     link = None
     for a in args:
-        if type(a) is CLArray and a.node is None:
-            block = a.block
-            readers = block.readers
+        if type(a) is CLArray:
+            owner = a.block if a.node is None else a
+            readers = owner.readers
             if link is None:
                 link = ref(result)
             if readers is None:
-                block.readers = [link]
+                owner.readers = [link]
             else:
                 if len(readers) > 32:
                     readers[:] = [r for r in readers if is_waiting(r)]
                 readers.append(link)
+    result.node = Node(op, args, weight, leaves)
     return result
 
 

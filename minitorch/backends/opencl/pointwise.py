@@ -325,7 +325,7 @@ def realise(array: CLArray) -> None:
     shape = array.shape
     if 0 in shape:
         array._block = array.device.allocate(0)
-        array.node = None
+        array.node = array.readers = None
         return
     steps, leaves, scalars = linearize(array)
     strides = result_strides(shape, leaves, array.dtype.itemsize)
@@ -337,6 +337,8 @@ def realise(array: CLArray) -> None:
         raise
     array.strides = strides
     array._block = target._block
+    array._block.readers = array.readers
+    array.readers = None
     array.node = None
 
 
