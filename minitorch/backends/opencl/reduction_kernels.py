@@ -19,8 +19,8 @@ import numpy as np
 
 from minitorch.backends.opencl.array import CLArray, contiguous_strides, empty
 from minitorch.backends.opencl.ctypes import (
-    BFLOAT_SOURCE,
     BFLOAT16,
+    BFLOAT_SOURCE,
     BOOL,
     INT32,
     INT64,
@@ -59,7 +59,10 @@ def combine(op: str, dtype: np.dtype, width: int, a: str, b: str) -> str:
     return value if width > 1 or form.kind in "fc" else f"({form.ctype})({value})"
 
 
-_LIMITS = {"char": "CHAR", "uchar": "UCHAR", "short": "SHRT", "ushort": "USHRT", "int": "INT", "uint": "UINT", "long": "LONG", "ulong": "ULONG"}
+_LIMITS = {
+    "char": "CHAR", "uchar": "UCHAR", "short": "SHRT", "ushort": "USHRT", "int": "INT", "uint": "UINT", "long": "LONG",
+    "ulong": "ULONG",
+}  # fmt: skip
 
 
 def identity(op: str, dtype: np.dtype) -> str:
@@ -117,7 +120,7 @@ def merge(dims: list) -> list:
 class Plan:
     """What a launch needs besides the memory."""
 
-    __slots__ = ("blocks", "global_size", "key", "kept", "local_size", "make_source", "numbers", "scalar_types")
+    __slots__ = ("blocks", "global_size", "kept", "key", "local_size", "make_source", "numbers", "scalar_types")
 
 
 _plans: dict = {}
@@ -284,7 +287,8 @@ def source(leaf_dtypes, scalar_dtypes, op, steps, acc, out, post, columns, kinds
     if columns:
         lines.append("  I k = get_global_id(1), b = get_global_id(2);")
     elif tree:
-        lines.append(f"  I k = get_group_id(0), b = get_global_id(1), lane = get_local_id(0); __local {compute_type(acc)} shared[{GROUP}];")
+        lines.append("  I k = get_group_id(0), b = get_global_id(1), lane = get_local_id(0);")
+        lines.append(f"  __local {compute_type(acc)} shared[{GROUP}];")
     else:
         lines.append("  I k = get_global_id(0), b = get_global_id(1);")
     lines.append("  f0 += b * count;")
@@ -342,7 +346,9 @@ class Writer:
     def outer(self) -> list[str]:
         """Open the loop over the outer reduced dimensions, which finds the operands' starts ``g``."""
         lines = ["  for (I o = o0; o < o1; o++) {"]
-        lines.append("    " + " ".join([f"__global const {storage_type(s[1])} *g{p} = p{p} + f{p};" for p, s in zip(self.leaves, self.leaf_steps(), strict=True)]))
+        dtypes = [s[1] for s in self.steps if s[0] == "leaf"]
+        starts = [f"__global const {storage_type(d)} *g{p} = p{p} + f{p};" for p, d in zip(self.leaves, dtypes, strict=True)]
+        lines.append("    " + " ".join(starts))
         if self.reduced:
             lines.append("    I rest = o;")
         for d in range(self.reduced - 1, -1, -1):
@@ -350,9 +356,6 @@ class Writer:
             lines.append(f"    {{ const I at = {part};{'' if d == 0 else f' rest /= m{d};'}")
             lines.append("     " + "".join([f" g{p} += at * t{p}_{d};" for p in self.leaves]) + " }")
         return lines
-
-    def leaf_steps(self):
-        return [s for s in self.steps if s[0] == "leaf"]
 
     def step(self, target: str, width: int) -> list[str]:
         """Join the elements at ``i`` (of column ``d``) to an accumulator."""
@@ -446,7 +449,8 @@ class Writer:
             lines.append("    } }")
             lines.append("  shared[lane] = total; barrier(CLK_LOCAL_MEM_FENCE);")
             lines.append(f"  for (I hop = {GROUP // 2}; hop > 0; hop /= 2) {{")
-            lines.append(f"    if (lane < hop) shared[lane] = {combine(self.op, self.acc, 1, 'shared[lane]', 'shared[lane + hop]')};")
+            joined = combine(self.op, self.acc, 1, "shared[lane]", "shared[lane + hop]")
+            lines.append(f"    if (lane < hop) shared[lane] = {joined};")
             lines.append("    barrier(CLK_LOCAL_MEM_FENCE); }")
             lines.append("  if (lane == 0) {")
             return lines + self.finish("shared[0]", 1) + ["  }"]

@@ -5,19 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from minitorch.backends import NoKernel
+from minitorch.backends.opencl.axes import normal_axes, reduced_shape, wide_type
 from minitorch.backends.opencl.chains import computed, op, predicate, shaped
 from minitorch.backends.opencl.ctypes import BOOL, INT64, is_narrow
 from minitorch.backends.opencl.expression import Scalar, lazy
 from minitorch.backends.opencl.overrides import override
 from minitorch.backends.opencl.pointwise import cast
-from minitorch.backends.opencl.reductions import (
-    deviations,
-    extremes,
-    normal_axes,
-    reduce,
-    reduced_shape,
-    wide_type,
-)
+from minitorch.backends.opencl.reductions import deviations, extremes, reduce
 from minitorch.core.dtype import get_default_dtype
 
 
@@ -35,7 +29,9 @@ def _count(shape, axis) -> int:
 
 def _real_part(self, dtype):
     """Return the elements to reduce into `dtype`; of complex numbers only the real part may be asked for."""
-    return lazy("real", (self,), np.dtype(self.dtype.type(0).real.dtype), self.device) if self.dtype.kind == "c" and dtype.kind != "c" else self
+    if self.dtype.kind != "c" or dtype.kind == "c":
+        return self
+    return lazy("real", (self,), np.dtype(self.dtype.type(0).real.dtype), self.device)
 
 
 def _total(name, self, axis, keepdim, dtype):

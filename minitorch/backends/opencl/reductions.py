@@ -4,65 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
+from minitorch.backends import NoKernel
 from minitorch.backends.opencl.array import CLArray, contiguous_strides, empty
-from minitorch.backends.opencl.ctypes import BOOL, FLOAT32, FLOAT64, INT32, INT64, is_narrow
+from minitorch.backends.opencl.axes import normal_axes, reduced_shape, sum_dtype, wide_type
+from minitorch.backends.opencl.ctypes import BOOL, FLOAT64, INT32, INT64, is_narrow
 from minitorch.backends.opencl.expression import Scalar, lazy
-from minitorch.backends.opencl.pointwise import cast, constant, linearize
+from minitorch.backends.opencl.pointwise import assign, cast, constant, linearize
 from minitorch.backends.opencl.reduction_kernels import reduce_chain
+from minitorch.backends.opencl.scans import accumulate, cumprod, cumsum
 
-_UINT64 = np.dtype(np.uint64)
-_WIDENED = {
-    **{np.dtype(t): INT64 for t in ("?", "i1", "i2", "i4", "i8")},
-    **{np.dtype(t): _UINT64 for t in ("u1", "u2", "u4", "u8")},
-}
+EXPORTS = frozenset((
+    "sum", "prod", "max", "min", "amax", "amin", "any", "all", "count_nonzero", "mean", "var", "std", "argmax", "argmin",
+    "cumsum", "cumprod",
+))  # fmt: skip
+
+OPERATIONS = frozenset((
+    "add", "multiply", "maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or", "logical_xor", "bitwise_and",
+    "bitwise_or", "bitwise_xor", "logaddexp",
+))  # fmt: skip
 _IDENTITIES = {
     "add": 0, "multiply": 1, "logical_and": True, "logical_or": False, "logical_xor": False, "bitwise_and": -1, "bitwise_or": 0,
     "bitwise_xor": 0, "logaddexp": -np.inf,
 }  # fmt: skip
-
-
-def normal_axes(axis, ndim: int) -> tuple[int, ...]:
-    """Return an ``axis`` argument as sorted places.
-
-    Raises
-    ------
-    numpy.exceptions.AxisError
-        If there is no such axis.
-    ValueError
-        If one is named twice.
-    """
-    if axis is None:
-        return tuple(range(ndim))
-    axes = []
-    for a in axis if isinstance(axis, (tuple, list)) else (axis,):
-        place = int(a)
-        if ndim == 0 and place in (0, -1):
-            continue
-        if not -ndim <= place < ndim:
-            raise np.exceptions.AxisError(place, ndim)
-        axes.append(place % ndim)
-    if len(set(axes)) != len(axes):
-        raise ValueError("duplicate value in 'axis'")
-    return tuple(sorted(axes))
-
-
-def reduced_shape(shape, axes, keepdims: bool) -> tuple:
-    """Return the shape that is left."""
-    if keepdims:
-        return tuple([1 if a in axes else n for a, n in enumerate(shape)])
-    return tuple([n for a, n in enumerate(shape) if a not in axes])
-
-
-def sum_dtype(op: str, dtype: np.dtype) -> np.dtype:
-    """Return NumPy's result type of a reduction."""
-    if op.startswith("logical_"):
-        return BOOL
-    return _WIDENED.get(dtype, dtype) if op in ("add", "multiply") else dtype
-
-
-def wide_type(dtype: np.dtype) -> np.dtype:
-    """Return the type to compute in: float32 for float16 and bfloat16, else the type itself."""
-    return FLOAT32 if is_narrow(dtype) else dtype
 
 
 def chain_of(a: CLArray, exact: bool = False):
@@ -93,6 +56,8 @@ def reduce(op, a, axis=None, dtype=None, keepdims=False, initial=None, post="", 
     ValueError
         If there is nothing to reduce and no identity.
     """
+    if op not in OPERATIONS:
+        raise NoKernel(f"no reduction by {op}")
     axes = normal_axes(axis, len(a.shape))
     out = sum_dtype(op, a.dtype) if dtype is None else np.dtype(dtype)
     shape = reduced_shape(a.shape, axes, keepdims)
@@ -116,47 +81,60 @@ def reduce(op, a, axis=None, dtype=None, keepdims=False, initial=None, post="", 
     return result
 
 
-def sum(a, axis=None, dtype=None, keepdims=False, initial=None):  # noqa: A001 - NumPy's names
+def into(out: CLArray | None, result: CLArray) -> CLArray:
+    """Return a result, written to `out` if there is one."""
+    if out is None:
+        return result
+    if out.shape != result.shape:
+        raise ValueError(f"out has shape {out.shape}, the result {result.shape}")
+    assign(out, cast(result, out.dtype))
+    return out
+
+
+def sum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None):
     """Return the sum over axes; small integers are added in 64 bits, narrow floating types in float32."""
-    return reduce("add", a, axis, dtype, keepdims, initial)
+    return into(out, reduce("add", a, axis, dtype, keepdims, initial))
 
 
-def prod(a, axis=None, dtype=None, keepdims=False, initial=None):
+def prod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None):
     """Return the product over axes."""
-    return reduce("multiply", a, axis, dtype, keepdims, initial)
+    return into(out, reduce("multiply", a, axis, dtype, keepdims, initial))
 
 
-def max(a, axis=None, keepdims=False, initial=None):  # noqa: A001
+def max(a, axis=None, out=None, keepdims=False, initial=None):
     """Return the maximum over axes; NaN where there is one."""
-    return reduce("maximum", a, axis, None, keepdims, initial)
+    return into(out, reduce("maximum", a, axis, None, keepdims, initial))
 
 
-def min(a, axis=None, keepdims=False, initial=None):  # noqa: A001
+def min(a, axis=None, out=None, keepdims=False, initial=None):
     """Return the minimum over axes; NaN where there is one."""
-    return reduce("minimum", a, axis, None, keepdims, initial)
+    return into(out, reduce("minimum", a, axis, None, keepdims, initial))
 
 
-def any(a, axis=None, keepdims=False):  # noqa: A001
+amax, amin = max, min
+
+
+def any(a, axis=None, out=None, keepdims=False):
     """Return whether elements are not zero anywhere along axes."""
-    return reduce("logical_or", a, axis, None, keepdims)
+    return into(out, reduce("logical_or", a, axis, None, keepdims))
 
 
-def all(a, axis=None, keepdims=False):  # noqa: A001
+def all(a, axis=None, out=None, keepdims=False):
     """Return whether elements are not zero everywhere along axes."""
-    return reduce("logical_and", a, axis, None, keepdims)
+    return into(out, reduce("logical_and", a, axis, None, keepdims))
 
 
-def count_nonzero(a, axis=None, keepdims=False):
+def count_nonzero(a, axis=None, *, keepdims=False):
     """Return how many elements are not zero along axes."""
     return reduce("add", cast(a, BOOL), axis, INT64, keepdims)
 
 
-def mean(a, axis=None, dtype=None, keepdims=False):
+def mean(a, axis=None, dtype=None, out=None, keepdims=False):
     """Return the mean over axes, of integers in float64."""
     if dtype is None:
         dtype = FLOAT64 if a.dtype.kind in "biu" else a.dtype
     axes = normal_axes(axis, len(a.shape))
-    return reduce("add", a, axis, dtype, keepdims, post="mean", number=_length(a.shape, axes))
+    return into(out, reduce("add", a, axis, dtype, keepdims, post="mean", number=_length(a.shape, axes)))
 
 
 def _length(shape, axes) -> int:
@@ -169,7 +147,7 @@ def _length(shape, axes) -> int:
 def deviations(a, axis, dtype):
     """Return the squares of the deviations from the mean (not computed yet), and the mean with its axes kept."""
     x = cast(a, dtype)
-    centre = mean(x, axis, None, True)
+    centre = mean(x, axis, keepdims=True)
     d = lazy("subtract", (x, centre), dtype, a.device)
     if dtype.kind != "c":
         return lazy("multiply", (d, d), dtype, a.device), centre
@@ -189,14 +167,14 @@ def _moment(a, axis, dtype, ddof, keepdims, post):
     return reduce("add", squares, axis, out, keepdims, post=post, number=divisor if divisor > 0 else 0)
 
 
-def var(a, axis=None, dtype=None, ddof=0, keepdims=False):
+def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
     """Return the variance over axes, from the deviations from the mean."""
-    return _moment(a, axis, dtype, ddof, keepdims, "mean")
+    return into(out, _moment(a, axis, dtype, ddof, keepdims, "mean"))
 
 
-def std(a, axis=None, dtype=None, ddof=0, keepdims=False):
+def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
     """Return the standard deviation over axes."""
-    return _moment(a, axis, dtype, ddof, keepdims, "root_mean")
+    return into(out, _moment(a, axis, dtype, ddof, keepdims, "root_mean"))
 
 
 # ---------------------------------------------------------------- places
@@ -253,11 +231,14 @@ def argreduce(op, a, axis=None, keepdims=False) -> CLArray:
     return extremes("maximum" if op == "argmax" else "minimum", a, axis, keepdims)[1]
 
 
-def argmax(a, axis=None, keepdims=False):
+def argmax(a, axis=None, out=None, *, keepdims=False):
     """Return the places of the maxima."""
-    return argreduce("argmax", a, axis, keepdims)
+    return into(out, argreduce("argmax", a, axis, keepdims))
 
 
-def argmin(a, axis=None, keepdims=False):
+def argmin(a, axis=None, out=None, *, keepdims=False):
     """Return the places of the minima."""
-    return argreduce("argmin", a, axis, keepdims)
+    return into(out, argreduce("argmin", a, axis, keepdims))
+
+
+__all__ = ["EXPORTS", "accumulate", "cumprod", "cumsum", "extremes", "reduce", *sorted(EXPORTS - {"cumprod", "cumsum"})]

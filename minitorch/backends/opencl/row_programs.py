@@ -14,9 +14,10 @@ import numpy as np
 
 from minitorch.backends import NoKernel
 from minitorch.backends.opencl.array import CLArray
+from minitorch.backends.opencl.axes import wide_type
 from minitorch.backends.opencl.ctypes import (
-    BFLOAT_SOURCE,
     BFLOAT16,
+    BFLOAT_SOURCE,
     INT32,
     INT64,
     compute_type,
@@ -33,6 +34,7 @@ _LEVEL = 4096  # elements added up before they are added to what came before
 FULL = "full"  # one element for each of the array
 ALONG = "along"  # one for each place of a row, the same for all rows
 ROW = "row"  # one for each row
+ONE = "one"  # a single number
 
 
 class Loop:
@@ -50,7 +52,7 @@ class Loop:
 
     Notes
     -----
-    In expressions ``$x`` stands for the element of array ``x``.
+    In expressions ``$x`` stands for the element of array ``x``, ``T`` for the type that is computed in.
     """
 
     def __init__(self, lets=None, store=None, **reductions):
@@ -105,7 +107,8 @@ def run(name, program, arrays, numbers, dtype, outer, n, inner, device) -> None:
     types = (*[t for _ in given for t in (None, index)], *[dtype for _ in numbers], index, index, index)
 
     def make_source():
-        return source(program, {k: (v[0], v[1].dtype, v[2]) for k, v in given.items()}, list(numbers), dtype, columns, wide, device.is_cpu)
+        described = {k: (v[0], v[1].dtype, v[2]) for k, v in given.items()}
+        return source(program, described, list(numbers), dtype, columns, wide, device.is_cpu)
 
     kernel = device.kernel(key, make_source, "run", types)
     args = []
@@ -132,7 +135,7 @@ def source(program, arrays, numbers, dtype, columns, wide, is_cpu) -> str:
         parameters += [f"__global {'' if written else 'const '}{storage_type(array_dtype)} *{name}", f"I f_{name}"]
     parameters += [f"{ctype} {name}" for name in numbers]
     parameters += ["I n", "I inner", "I outer"]
-    lines = [f"typedef {'long' if wide else 'int'} I;"]
+    lines = [f"typedef {'long' if wide else 'int'} I; typedef {ctype} T;"]
     if any([d == BFLOAT16 for _, d, _ in arrays.values()]):
         lines.append(BFLOAT_SOURCE)
     tree = not is_cpu and not columns
@@ -144,7 +147,7 @@ def source(program, arrays, numbers, dtype, columns, wide, is_cpu) -> str:
     row = "get_global_id(1)" if columns else "get_group_id(0)" if tree else "get_global_id(0)"
     lines.append(f"  const I row = {row};")
     for name, (kind, _, _) in arrays.items():
-        step = {FULL: " + row * n * inner", ROW: " + row * inner", ALONG: ""}[kind]
+        step = {FULL: " + row * n * inner", ROW: " + row * inner", ALONG: "", ONE: ""}[kind]
         lines.append(f"  {name} += f_{name}{step};")
     writer = Writer(arrays, dtype, columns, tree)
     if not columns:
@@ -152,7 +155,8 @@ def source(program, arrays, numbers, dtype, columns, wide, is_cpu) -> str:
     elif not is_cpu:
         lines += ["  const I column = get_global_id(0);", *writer.body(program, 1)]
     else:
-        lines.append(f"  I c = (I)get_global_id(0) * {WIDTH}; const I ce = get_global_id(0) + 1 == get_global_size(0) ? inner : c + {WIDTH};")
+        lines.append(f"  I c = (I)get_global_id(0) * {WIDTH};")
+        lines.append(f"  const I ce = get_global_id(0) + 1 == get_global_size(0) ? inner : c + {WIDTH};")
         # The last vector overlaps the one before: it is the same work-item's.
         lines.append(f"  if (ce - c >= {WIDTH}) for (;;) {{ const I column = c;")
         lines.extend(writer.body(program, WIDTH))
@@ -180,6 +184,8 @@ class Writer:
         def element(match):
             name = match.group(1)
             kind, dtype, _ = self.arrays[name]
+            if kind == ONE:
+                return load(dtype, name, "0", 1)
             if self.columns:
                 if kind == ALONG:
                     return load(dtype, name, "i", 1)
@@ -199,7 +205,10 @@ class Writer:
         lines = []
         for part in program:
             if isinstance(part, Loop):
-                lines.extend(self.column_loop(part, width) if self.columns else self.tree_loop(part) if self.tree else self.row_loop(part))
+                if self.columns:
+                    lines.extend(self.column_loop(part, width))
+                else:
+                    lines.extend(self.tree_loop(part) if self.tree else self.row_loop(part))
                 continue
             value = self.at(part.text, width)
             if part.stored:
@@ -216,19 +225,20 @@ class Writer:
         lines = [f"    const {ctype} {name} = {self.at(text, width)};" for name, text in loop.lets.items()]
         for op, name, text in loop.reductions:
             into = target.format(name)
-            lines.append(f"    {{ const {ctype} value = {self.at(text, width)}; {into} = {combine(op, self.dtype, width, into, 'value')}; }}")
+            joined = combine(op, self.dtype, width, into, "value")
+            lines.append(f"    {{ const {ctype} value = {self.at(text, width)}; {into} = {joined}; }}")
         for name, text in loop.store.items():
             if name in self.arrays:
                 lines.append(f"    {{ const {ctype} value = {self.at(text, width)}; {self.put(name, 'value', width)} }}")
         return lines
 
     def declare(self, loop, ctype, target) -> str:
-        return "  " + " ".join([f"{ctype} {target.format(name)} = ({ctype})({identity(op, self.dtype)});" for op, name, _ in loop.reductions])
+        names = [(op, target.format(name)) for op, name, _ in loop.reductions]
+        return "  " + " ".join([f"{ctype} {name} = ({ctype})({identity(op, self.dtype)});" for op, name in names])
 
     def join(self, loop, width, into, part) -> str:
-        return "  " + " ".join(
-            [f"{into.format(k)} = {combine(op, self.dtype, width, into.format(k), part.format(k))};" for op, k, _ in loop.reductions]
-        )
+        names = [(op, into.format(k), part.format(k)) for op, k, _ in loop.reductions]
+        return "  " + " ".join([f"{a} = {combine(op, self.dtype, width, a, b)};" for op, a, b in names])
 
     def column_loop(self, loop, width) -> list[str]:
         ctype = vector(self.ctype, width)
@@ -261,7 +271,8 @@ class Writer:
         for op, name, _ in loop.reductions:
             lines.append(f"  shared[lane] = {name}; barrier(CLK_LOCAL_MEM_FENCE);")
             lines.append(f"  for (I hop = {GROUP // 2}; hop > 0; hop /= 2) {{")
-            lines.append(f"    if (lane < hop) shared[lane] = {combine(op, self.dtype, 1, 'shared[lane]', 'shared[lane + hop]')};")
+            joined = combine(op, self.dtype, 1, "shared[lane]", "shared[lane + hop]")
+            lines.append(f"    if (lane < hop) shared[lane] = {joined};")
             lines.append("    barrier(CLK_LOCAL_MEM_FENCE); }")
             lines.append(f"  {name} = shared[0]; barrier(CLK_LOCAL_MEM_FENCE);")
         return lines
@@ -275,8 +286,6 @@ def result_dtype(array: CLArray) -> np.dtype:
     NoKernel
         If the array is not floating.
     """
-    from minitorch.backends.opencl.reductions import wide_type
-
     dtype = wide_type(array.dtype)
     if dtype.char not in "fd":
         raise NoKernel(f"rows of {array.dtype} are not normalized")

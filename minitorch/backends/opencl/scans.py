@@ -11,10 +11,12 @@ from __future__ import annotations
 import numpy as np
 
 from minitorch.backends import NoKernel
-from minitorch.backends.opencl.array import CLArray, contiguous_strides, empty
+from minitorch.backends.opencl.array import CLArray, empty
+from minitorch.backends.opencl.axes import normal_axes, sum_dtype, wide_type
+from minitorch.backends.opencl.chains import shaped
 from minitorch.backends.opencl.ctypes import (
-    BFLOAT_SOURCE,
     BFLOAT16,
+    BFLOAT_SOURCE,
     BOOL,
     COMPLEX64,
     COMPLEX128,
@@ -31,8 +33,8 @@ from minitorch.backends.opencl.ctypes import (
 )
 from minitorch.backends.opencl.operations import helper_source, needs_scalars
 from minitorch.backends.opencl.overrides import override
+from minitorch.backends.opencl.pointwise import assign, cast, copy
 from minitorch.backends.opencl.reduction_kernels import WIDTH, combine, identity, merge, reduce_chain
-from minitorch.backends.opencl.reductions import normal_axes, sum_dtype, wide_type
 
 _SHORT = 256  # longer running sums of float32 are kept in double precision
 _BLOCK = 8192
@@ -170,25 +172,28 @@ def _source(op, dtype, acc, out, outer, width, carried, wide) -> str:
     return "\n".join(lines)
 
 
-def cumsum(a, axis=None, dtype=None):
+def cumsum(a, axis=None, dtype=None, out=None):
     """Return running sums along an axis, or over all elements in row-major order."""
-    return _flat("add", a, axis, dtype)
+    return _flat("add", a, axis, dtype, out)
 
 
-def cumprod(a, axis=None, dtype=None):
+def cumprod(a, axis=None, dtype=None, out=None):
     """Return running products along an axis, or over all elements in row-major order."""
-    return _flat("multiply", a, axis, dtype)
+    return _flat("multiply", a, axis, dtype, out)
 
 
-def _flat(op, a, axis, dtype):
+def _flat(op, a, axis, dtype, out):
     if axis is None or a.ndim == 0:
-        from minitorch.backends.opencl.chains import shaped
-        from minitorch.backends.opencl.row_programs import contiguous
-
         if a.ndim == 0 and axis not in (None, 0, -1):
             raise np.exceptions.AxisError(axis, 0)
-        a, axis = shaped(contiguous(a), (a.size,)), 0
-    return accumulate(op, a, axis, dtype)
+        a.settle()
+        a, axis = shaped(a if a.flags.c_contiguous else copy(a), (a.size,)), 0
+    result = accumulate(op, a, axis, dtype)
+    if out is None:
+        return result
+    assign(out, cast(result, out.dtype))
+    return out
+
 
 
 # ---------------------------------------------------------------- operators
@@ -250,7 +255,8 @@ def _running_extremum(sign, self, dim):
 
 def _extremum_source(sign, dtype, outer, wide) -> str:
     ctype = compute_type(dtype)
-    parameters = [f"__global const {storage_type(dtype)} *p, I fp, __global {storage_type(dtype)} *y, __global long *at, I n, I t, I u"]
+    stored = storage_type(dtype)
+    parameters = [f"__global const {stored} *p, I fp, __global {stored} *y, __global long *at, I n, I t, I u"]
     parameters += [f"I n{d}, I s{d}, I w{d}" for d in range(outer)]
     lines = [f"typedef {'long' if wide else 'int'} I;"]
     if dtype == BFLOAT16:

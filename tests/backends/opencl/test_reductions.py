@@ -10,9 +10,10 @@ pytest.importorskip("pyopencl")
 
 from minitorch.backends import NoKernel
 from minitorch.backends.array.registry import ARRAY_KERNELS
-from minitorch.backends.opencl import reductions, runtime, scans
 from minitorch.backends.opencl import reduction_operators as _operators
+from minitorch.backends.opencl import reductions, runtime, scans
 from minitorch.backends.opencl.array import CLArray, from_host
+from minitorch.backends.opencl.axes import sum_dtype
 from minitorch.backends.opencl.expression import lazy
 from minitorch.backends.opencl.overrides import OVERRIDES
 
@@ -99,7 +100,7 @@ def test_reduce_of_all_dtypes_and_layouts(op, dtype):
                 scale = 50.0
             else:
                 scale = 5.0
-            expected = reductions.sum_dtype(op, x.dtype)
+            expected = sum_dtype(op, x.dtype)
             want = getattr(np, op).reduce(high, axis=axis)
             got = reductions.reduce(op, a, axis)
             assert got.dtype == expected, (name, axis)
@@ -210,16 +211,18 @@ def test_variance(dtype):
 # ---------------------------------------------------------------- scans
 
 
-@pytest.mark.parametrize(
-    ("op", "dtype"),
-    [*[("add", d) for d in ("?", "u1", "i4", "e", BFLOAT16, "f", "d", "F")], ("multiply", "f"), ("multiply", "F"), ("maximum", BFLOAT16), ("minimum", "i1")],
-    ids=str,
-)
+SCANS = [
+    *[("add", d) for d in ("?", "u1", "i4", "e", BFLOAT16, "f", "d", "F")],
+    ("multiply", "f"), ("multiply", "F"), ("maximum", BFLOAT16), ("minimum", "i1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("op", "dtype"), SCANS, ids=str)
 def test_accumulate(op, dtype):
     x = random((6, 35), dtype)
     for _, host, a in layouts(x):
         for axis in range(-1, host.ndim):
-            expected = reductions.sum_dtype(op, x.dtype)
+            expected = sum_dtype(op, x.dtype)
             want = getattr(np, op).accumulate(wide(host).astype(expected if expected.kind in "iub" else wide(host).dtype), axis)
             assert_same(scans.accumulate(op, a, axis), want.astype(expected), scale=20)
 
@@ -257,12 +260,14 @@ OPERATORS = [
     ("sum", (), {}), ("sum", (), {"dtype": DType("d")}), ("sum.dim_IntList", ([0],), {}), ("sum.dim_IntList", ([-1], True), {}),
     ("sum.dim_IntList", ([0, 1],), {}), ("sum.dim_IntList", ([],), {}), ("prod", (), {}), ("prod.dim_int", (1,), {}),
     ("mean", (), {}), ("mean.dim", ([0],), {}), ("mean.dim", ([1], True), {}), ("mean.dim", (None,), {}),
-    ("var.correction", ([1],), {}), ("var.correction", (None,), {"correction": 0}), ("var.correction", ([0],), {"correction": 2.5, "keepdim": True}),
+    ("var.correction", ([1],), {}), ("var.correction", (None,), {"correction": 0}),
+    ("var.correction", ([0],), {"correction": 2.5, "keepdim": True}),
     ("std.correction", ([1],), {}), ("var_mean.correction", ([0],), {}), ("std_mean.correction", ([1],), {"keepdim": True}),
     ("amax", ([0],), {}), ("amin", ([], True), {}), ("amax", ([0, 1],), {}), ("max", (), {}), ("min", (), {}),
     ("max.dim", (0,), {}), ("min.dim", (-1, True), {}), ("argmax", (), {}), ("argmax", (None, True), {}), ("argmax", (1,), {}),
     ("argmin", (0, True), {}), ("aminmax", (), {"dim": 1}), ("logsumexp", ([1],), {}), ("logsumexp", ([0, 1], True), {}),
-    ("cumsum", (0,), {}), ("cumsum", (1,), {}), ("cumprod", (-1,), {}), ("cummax", (0,), {}), ("cummin", (1,), {}), ("logcumsumexp", (1,), {}),
+    ("cumsum", (0,), {}), ("cumsum", (1,), {}), ("cumprod", (-1,), {}), ("cummax", (0,), {}), ("cummin", (1,), {}),
+    ("logcumsumexp", (1,), {}),
     *[("linalg_vector_norm", (o,), {}) for o in (0, 1, 2, 3, 0.5, -1, float("inf"), -float("inf"))],
     ("linalg_vector_norm", (2, [0], True), {}), ("linalg_vector_norm", (3.5, [1]), {"dtype": DType("d")}),
 ]  # fmt: skip

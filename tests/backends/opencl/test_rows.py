@@ -10,9 +10,7 @@ pytest.importorskip("pyopencl")
 
 from minitorch.backends import NoKernel
 from minitorch.backends.array.registry import ARRAY_KERNELS
-from minitorch.backends.opencl import normalization as _normalization
-from minitorch.backends.opencl import runtime
-from minitorch.backends.opencl import softmax as _softmax
+from minitorch.backends.opencl import loss, normalization, optimizers, runtime, softmax
 from minitorch.backends.opencl.array import CLArray, from_host
 from minitorch.backends.opencl.overrides import OVERRIDES
 
@@ -86,7 +84,9 @@ def form(request, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
-@pytest.mark.parametrize(("shape", "dim"), [((5, 70), 1), ((70, 37), 0), ((3, 20, 16), 1), ((2, 3, 5), 1), ((9,), 0), ((4, 1), -1), ((), 0)], ids=str)
+@pytest.mark.parametrize(
+    ("shape", "dim"), [((5, 70), 1), ((70, 37), 0), ((3, 20, 16), 1), ((2, 3, 5), 1), ((9,), 0), ((4, 1), -1), ((), 0)], ids=str
+)
 def test_softmax(form, shape, dim, dtype):
     x = random(shape, dtype) * np.asarray(3, dtype)
     x = np.asarray(x, dtype)
@@ -187,10 +187,11 @@ def test_normalization_keeps_the_memory_format():
     x = np.ascontiguousarray(random((2, 3, 5, 4)).transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
     dense = from_host(np.ascontiguousarray(x.transpose(0, 2, 3, 1)))
     a = dense.view_of(x.shape, x.strides, 0)
-    for got, want in (
-        (OVERRIDES["native_batch_norm"](a, None, None, None, None, True, 0.1, 1e-5), ARRAY_KERNELS["native_batch_norm"](np, x, None, None, None, None, True, 0.1, 1e-5)),
-        (OVERRIDES["native_group_norm"](a, None, None, 2, 3, 20, 3, 1e-5), ARRAY_KERNELS["native_group_norm"](np, x, None, None, 2, 3, 20, 3, 1e-5)),
-    ):  # fmt: skip
+    for name, args in (
+        ("native_batch_norm", (None, None, None, None, True, 0.1, 1e-5)),
+        ("native_group_norm", (None, None, 2, 3, 20, 3, 1e-5)),
+    ):
+        got, want = OVERRIDES[name](a, *args), ARRAY_KERNELS[name](np, x, *args)
         assert_same(got[0], want[0])
         assert got[0].strides == want[0].strides
 
@@ -205,5 +206,102 @@ def test_what_normalization_refuses():
         OVERRIDES["native_batch_norm"](x, from_host(random(5)), None, None, None, True, 0.1, 1e-5)
 
 
-assert _softmax
-assert _normalization
+# ---------------------------------------------------------------- negative log likelihood
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize(("shape", "ignore"), [((7,), -100), ((5, 7), 3), ((3000, 10), -100), ((2, 7, 5, 4), 3)], ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_nll_loss(form, shape, ignore, weighted, dtype):
+    suffix = "2d" if len(shape) == 4 else ""
+    classes = shape[0] if len(shape) == 1 else shape[1]
+    rng = np.random.default_rng(1)
+    target = rng.integers(0, classes, () if len(shape) == 1 else (shape[0], *shape[2:]))
+    target = np.asarray(target)
+    if ignore == -100 and target.ndim:
+        target[0] = ignore
+    x = random(shape, dtype)
+    w = np.abs(random(classes, dtype, 1)) if weighted else None
+    if weighted:
+        w[2] = 0
+    for reduction in (0, 1, 2):
+        loss, total = check(f"nll_loss{suffix}_forward", x, target, w, reduction, ignore, tol=2e-2 if x.dtype.itemsize == 2 else 2e-5)
+        loss, total = np.asarray(loss, dtype), np.asarray(total, dtype)
+        g = random(loss.shape, dtype, 3)
+        check(f"nll_loss{suffix}_backward", g, x, target, w, reduction, ignore, total)
+
+
+def test_nll_loss_of_byte_targets_and_wrong_classes():
+    x, target = random((40, 5)), np.arange(40) % 5
+    check("nll_loss_forward", x, target.astype("u1"), None, 1, -100)
+    for wrong in (5, -1):
+        target[17] = wrong
+        message = rf"Target {wrong} is out of bounds. Classes are 0 to 4"
+        with pytest.raises(IndexError, match=message):
+            OVERRIDES["nll_loss_forward"](from_host(x), from_host(target), None, 1, -100)
+        one = from_host(np.asarray(1.0, "f"))
+        with pytest.raises(IndexError, match=message):
+            OVERRIDES["nll_loss_backward"](one, from_host(x), from_host(target), None, 1, -100, one)
+    with pytest.raises(NoKernel):
+        OVERRIDES["nll_loss_forward"](from_host(x), from_host(target[:3]), None, 1, -100)
+
+
+# ---------------------------------------------------------------- optimizers
+
+
+def both(name, lists, **options):
+    """Run a step on both, and compare all that it may write."""
+    on_host = [[a.copy() for a in row] for row in lists]
+    there = on_device(lists)
+    OVERRIDES[name](*there, **{k: on_device(v) for k, v in options.items()})
+    ARRAY_KERNELS[name](np, *on_host, **options)
+    for row, other_row in zip(there, on_host, strict=True):
+        for one, other in zip(row, other_row, strict=True):
+            assert_same(one, other, tol=1e-2 if other.dtype.itemsize == 2 else 1e-5 if other.dtype.itemsize == 4 else 1e-11)
+    return on_host
+
+
+SHAPES = [(3, 4), (), (5000,), (1, 8192), (17, 300)]
+
+
+@pytest.mark.parametrize("dtype", [BFLOAT16, "f", "d"], ids=str)
+@pytest.mark.parametrize("options", [{}, {"momentum": 0.9}, {"momentum": 0.9, "nesterov": True, "maximize": True, "dampening": 0.1, "weight_decay": 0.1}], ids=str)
+def test_fused_sgd(form, options, dtype):
+    options = {"weight_decay": 0.0, "momentum": 0.0, "lr": 0.1, "dampening": 0.0, "nesterov": False, "maximize": False, **options}
+    rows = [[random(s, dtype, seed) for s in SHAPES] for seed in (1, 2, 3)]
+    for first in (True, False):
+        rows = both("_fused_sgd_", rows, is_first_step=first, **options)
+
+
+@pytest.mark.parametrize("dtype", ["f", "d"], ids=str)
+@pytest.mark.parametrize("options", [{}, {"amsgrad": True, "weight_decay": 0.1}, {"maximize": True, "beta1": 0.0}], ids=str)
+@pytest.mark.parametrize("name", ["_fused_adam_", "_fused_adamw_"])
+def test_fused_adam(form, name, options, dtype):
+    options = {
+        "lr": 0.01, "beta1": 0.9, "beta2": 0.999, "weight_decay": 0.0, "eps": 1e-8, "amsgrad": False, "maximize": False, **options
+    }  # fmt: skip
+    rows = [[random(s, dtype, seed) for s in SHAPES] for seed in (1, 2)]
+    rows += [[np.zeros(s, dtype) for s in SHAPES] for _ in range(3)] + [[np.zeros((), "f") for _ in SHAPES]]
+    if not options["amsgrad"]:
+        rows[4] = []
+    for _ in range(3):
+        rows = both(name, rows, **options)
+    assert float(rows[5][0]) == 3.0
+
+
+def test_fused_steps_of_mixed_precision_and_odd_layouts():
+    options = {"weight_decay": 0.0, "momentum": 0.0, "lr": 0.1, "dampening": 0.0, "nesterov": False, "maximize": False, "is_first_step": True}
+    rows = [[random((3, 4))], [random((3, 4), seed=1)], []]
+    both("_fused_sgd_", rows, grad_scale=np.asarray([4.0], "f"), **options)
+    both("_fused_sgd_", rows, found_inf=np.asarray([1.0], "f"), **options)
+    turned = from_host(rows[0][0].T.copy()).view_of((3, 4), (4, 12), 0)
+    OVERRIDES["_fused_sgd_"]([turned], on_device(rows[1]), [], **options)
+    assert_same(turned, rows[0][0] - rows[1][0] * np.float32(0.1))
+    gaps = from_host(random((3, 8))).view_of((3, 4), (32, 8), 0)
+    with pytest.raises(NoKernel):
+        OVERRIDES["_fused_sgd_"]([gaps], on_device(rows[1]), [], **options)
+
+
+@pytest.mark.parametrize("module", [loss, normalization, optimizers, softmax])
+def test_each_module_registers_its_operators(module):
+    assert any(fn.__module__ == module.__name__ for fn in OVERRIDES.values())
