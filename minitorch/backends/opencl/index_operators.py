@@ -11,7 +11,7 @@ import numpy as np
 
 from minitorch.backends import NoKernel
 from minitorch.backends.array import indexing as general
-from minitorch.backends.opencl.access import Places, gather, scatter
+from minitorch.backends.opencl.access import Places, gather_checked, scatter
 from minitorch.backends.opencl.array import CLArray, empty
 from minitorch.backends.opencl.ctypes import BOOL, FLOAT32, INT32, INT64, UINT8, is_narrow
 from minitorch.backends.opencl.expression import Scalar, broadcast_shape, lazy
@@ -60,7 +60,7 @@ def apart_from(block, array: CLArray) -> CLArray:
 # ---------------------------------------------------------------- along one dimension
 
 
-def aligned(self: CLArray, dim: int, index: CLArray, source=None):
+def aligned(self: CLArray, dim: int, index: CLArray, source=None, checks=checked):
     """Return (self, dim, index) with at least one dimension, of shapes that gather and scatter take."""
     ndim = self.ndim
     if index.size == 0:
@@ -68,7 +68,7 @@ def aligned(self: CLArray, dim: int, index: CLArray, source=None):
     if ndim == 0 or index.ndim == 0:
         if ndim > 1 or index.ndim > 1 or not -1 <= dim <= 0:
             raise ValueError
-        return ravel(self), 0, checked(ravel(index), self.size, 0)
+        return ravel(self), 0, checks(ravel(index), self.size, 0)
     if dim < 0:
         dim += ndim
     if index.ndim != ndim or not 0 <= dim < ndim:
@@ -80,19 +80,27 @@ def aligned(self: CLArray, dim: int, index: CLArray, source=None):
             n = index.shape[d]
             if (d != dim and n > self.shape[d]) or (source is not None and n > source.shape[d]):
                 raise ValueError
-    return self, dim, checked(index, self.shape[dim], dim)
+    return self, dim, checks(index, self.shape[dim], dim)
+
+
+def _not_checked(index, bound, dim):
+    """Stand in for `checked` where the kernel itself looks at the positions."""
+    if index.dtype not in _INDEX_TYPES:
+        raise ValueError
+    return index.settle()
 
 
 @override("gather")
 def gather_kernel(self, dim, index, *, sparse_grad=False):
     self.settle()
     shape = index.shape
-    view, dim, places = aligned(self, dim, index)
+    view, dim, places = aligned(self, dim, index, checks=_not_checked)
     result = empty(shape, self.dtype, self.device).settle()
     if index.size == 0:
         return result
     strides, _, where = along(view, places, dim)
-    gather(view, 0, strides, where, reshape(result, places.shape))
+    if gather_checked(view, 0, strides, where, reshape(result, places.shape)):
+        checked(places, view.shape[dim], dim)
     return result
 
 
@@ -246,7 +254,25 @@ def index_select_kernel(self, dim, index):
             raise ValueError
         checked(index, 1, 0, IndexError)
         return copy(self)
-    return take(self, checked(index, self.shape[dim], dim, IndexError), dim, check=False)
+    return _taken(self, index, dim, lambda: checked(index, self.shape[dim], dim, IndexError))
+
+
+def _taken(self, index, dim, explain):
+    """Return slices at positions along `dim`; call `explain`, which raises, where one is negative or too large."""
+    if index.dtype not in _INDEX_TYPES:
+        raise ValueError
+    self.settle(), index.settle()
+    shape = self.shape[:dim] + index.shape + self.shape[dim + 1 :]
+    result = empty(shape, self.dtype, self.device).settle()
+    if result.size == 0:
+        explain()
+        return result
+    after = self.ndim - dim - 1
+    strides = self.strides[:dim] + (0,) * index.ndim + self.strides[dim + 1 :]
+    steps = (0,) * dim + tuple([0 if n == 1 else s for n, s in zip(index.shape, index.strides, strict=True)]) + (0,) * after
+    if gather_checked(self, 0, strides, [Places(index, steps, self.shape[dim], self.strides[dim])], result):
+        explain()
+    return result
 
 
 def _index_add_into(out, dim, index, source, alpha):
@@ -540,12 +566,14 @@ def nonzero_kernel(self):
 def embedding_kernel(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     if weight.ndim != 2 or indices.dtype not in _INDEX_TYPES:
         raise ValueError
-    rows = weight.shape[0]
-    low, high = limits(indices.settle())
-    if low < 0 or high >= rows:
-        error = general._out_of_bounds(indices.to_host(), rows, 0)
-        raise IndexError(f"embedding(): index out of range in self: {error}")
-    return take(weight, indices, 0, check=False)
+
+    def explain():
+        try:
+            checked(indices, weight.shape[0], 0)
+        except RuntimeError as error:
+            raise IndexError(f"embedding(): index out of range in self: {error}") from None
+
+    return _taken(weight, indices, 0, explain)
 
 
 @override("embedding_dense_backward")
