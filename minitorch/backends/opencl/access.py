@@ -244,12 +244,13 @@ def _head(ctype, types, wide, first="p0", second="p1", constant=(False, True)):
     return lines, parameters
 
 
-_CHECKS = """#undef FIX
-#define FIX(x, n) within(x, n, &bad)
-inline I within(long v, I n, int *bad) {
-  if (v < 0) { *bad |= 1; v += n; }
-  if (v < 0 || v >= n) { *bad |= 2; v = 0; }
-  return (I)v; }"""
+def _position(k, dtype, place):
+    """Return the statements that read position ``z{k}``, compare it with its bound and note what is wrong."""
+    ctype = compute_type(dtype)
+    return (
+        f"    {ctype} y{k} = x{k}[{place}]; bad |= y{k} < 0; y{k} += y{k} < 0 ? b{k} : 0;"
+        f" const int o{k} = (u{ctype})y{k} >= (u{ctype})b{k}; bad |= o{k} << 1; const I z{k} = o{k} ? 0 : (I)y{k};"
+    )
 
 
 def everywhere_source(op, dtype, kinds, outer, types, wide, is_cpu, checks=False) -> str:
@@ -260,7 +261,6 @@ def everywhere_source(op, dtype, kinds, outer, types, wide, is_cpu, checks=False
     if not moved:
         lines.append(_swap_source(op, dtype))
     if checks:
-        lines.append(_CHECKS)
         parameters.append("volatile __global int *flag")
     operands = 2 + len(types)
     parameters += ["I n", *[f"I n{k}" for k in range(outer)]]
@@ -277,7 +277,11 @@ def everywhere_source(op, dtype, kinds, outer, types, wide, is_cpu, checks=False
         lines.append("   " + "".join([f" {offsets[p]} += o * s{p}_{k};" for p in range(operands)]) + " }")
     still = [k for k in range(len(types)) if kinds[2 + k] == "b"]
     for k in still:
-        lines.append(f"  f1 += FIX(x{k}[g{k}], b{k}) * m{k};")
+        if checks:
+            lines.append("  {" + _position(k, types[k], f"g{k}"))
+            lines.append(f"  f1 += z{k} * m{k}; }}")
+        else:
+            lines.append(f"  f1 += FIX(x{k}[g{k}], b{k}) * m{k};")
     lines.append("  p0 += f0; p1 += f1;")
     moving = [k for k in range(len(types)) if kinds[2 + k] != "b"]
     for k in moving:
@@ -292,8 +296,12 @@ def everywhere_source(op, dtype, kinds, outer, types, wide, is_cpu, checks=False
     plain = "i" if kinds[0] == "c" else f"i * s0_{outer}"
     where = {"c": "i", "b": "0", "s": f"i * s1_{outer}"}[kinds[1]]
     for k in moving:
-        lines.append(f"    const {compute_type(types[k])} y{k} = x{k}[i * s{2 + k}_{outer}];")
-        where += f" + FIX(y{k}, b{k}) * m{k}"
+        if checks:
+            lines.append(_position(k, types[k], f"i * s{2 + k}_{outer}"))
+            where += f" + z{k} * m{k}"
+        else:
+            lines.append(f"    const I y{k} = x{k}[i * s{2 + k}_{outer}];")
+            where += f" + FIX(y{k}, b{k}) * m{k}"
     if op == "gather":
         lines.append(f"    p0[{plain}] = p1[{where}];")
     elif op == "set":
