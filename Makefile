@@ -1,10 +1,12 @@
-# make demo       trains the digits CNN and draws its curves into demo/
-# make test       runs the tests, and a slice of those that run over all operators
+# make demo       trains the digits CNN and draws its curves into demo/; DEVICE=opencl trains it there
+# make test       runs the tests, and a slice of those that run over all operators; with PoCL, an OpenCL driver
+#                 for CPUs, where pip can install it
 # make test-full  runs all of them
 # make bench      compares speed with NumPy and torch (installs torch)
 # Each makes its own environment in .venv and installs what it needs.
 
 PYTHON ?= python3
+DEVICE ?= cpu
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell sed -n 's/^    "\(minitorch\.[a-z_.]*\)",$$/\1/p' minitorch/compiled.py | tr . / | sed 's/$$/.py/')
@@ -12,13 +14,13 @@ PXD := $(wildcard $(SOURCES:.py=.pxd))
 
 .PHONY: demo test test-full bench clean
 
-demo: $(VENV)/.demo
-	$(BIN)/python examples/digits.py --out demo
+demo: $(VENV)/.demo $(if $(filter opencl%,$(DEVICE)),$(VENV)/.opencl)
+	$(BIN)/python examples/digits.py --out demo --device $(DEVICE)
 
-test: $(VENV)/.test
+test: $(VENV)/.test $(VENV)/.opencl
 	$(BIN)/python -m pytest
 
-test-full: $(VENV)/.test
+test-full: $(VENV)/.test $(VENV)/.opencl
 	MINITORCH_OP_DB=all $(BIN)/python -m pytest
 
 bench: $(VENV)/.bench
@@ -39,6 +41,11 @@ $(VENV)/.demo: $(VENV)/.core
 
 $(VENV)/.test: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet "pytest>=8" "scikit-learn>=1.4" "tqdm>=4.66"
+	touch $@
+
+# What the extra opencl-pocl names. Where there is no wheel for this machine, the tests of the device are skipped.
+$(VENV)/.opencl: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet "pyopencl[pocl]>=2024.2" || echo "PoCL cannot be installed: no OpenCL device"
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.core

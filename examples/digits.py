@@ -6,6 +6,7 @@ from the same seed the losses agree step by step.
 
     python examples/digits.py --out demo
     python examples/digits.py --module torch --out demo-torch
+    python examples/digits.py --device opencl --out demo-opencl
 """
 
 import argparse
@@ -52,7 +53,7 @@ def make_model(torch):
 
 
 def accuracy(torch, model, images, labels):
-    """Return the share of images whose highest score is their label's."""
+    """Return the share of images whose highest score is their label's; all on one device."""
     model.eval()
     with torch.no_grad():
         right = (model(images).argmax(1) == labels).sum().item()
@@ -60,11 +61,12 @@ def accuracy(torch, model, images, labels):
     return right / len(labels)
 
 
-def train(torch, epochs=12, batch_size=64, lr=1e-3, seed=0, max_steps=None, progress=None):
-    """Train the network; return it with the loss of each step and the test accuracy of each epoch."""
+def train(torch, epochs=12, batch_size=64, lr=1e-3, seed=0, max_steps=None, progress=None, device="cpu"):
+    """Train the network on a device; return it with the loss of each step and the test accuracy of each epoch."""
     torch.manual_seed(seed)
     (images, labels), (test_images, test_labels) = load_digits(torch)
-    model = make_model(torch)
+    model = make_model(torch).to(device)
+    test_images, test_labels = test_images.to(device), test_labels.to(device)
     data = torch.utils.data.TensorDataset(images, labels)
     loader = torch.utils.data.DataLoader(data, batch_size=batch_size, shuffle=True)
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
@@ -73,6 +75,7 @@ def train(torch, epochs=12, batch_size=64, lr=1e-3, seed=0, max_steps=None, prog
     losses, accuracies = [], []
     for _ in range(epochs):
         for x, y in loader:
+            x, y = x.to(device), y.to(device)
             optimizer.zero_grad()
             loss = torch.nn.functional.cross_entropy(model(x), y)
             loss.backward()
@@ -109,6 +112,7 @@ def draw(losses, accuracies, path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--module", default="minitorch", help="minitorch or torch")
+    parser.add_argument("--device", default="cpu", help="cpu, opencl, opencl:1, ...")
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", default="demo", help="folder for the picture and the numbers")
@@ -118,7 +122,7 @@ def main():
     torch = importlib.import_module(args.module)
     steps = args.epochs * -(-1437 // 64)
     start = time.perf_counter()
-    with tqdm(total=steps, unit="step", desc=f"digits on {args.module}") as bar:
+    with tqdm(total=steps, unit="step", desc=f"digits on {args.module}, {args.device}") as bar:
 
         def progress(losses, accuracies):
             bar.update()
@@ -127,7 +131,7 @@ def main():
                 shown["test"] = f"{100 * accuracies[-1]:.2f}%"
             bar.set_postfix(shown, refresh=False)
 
-        _, losses, accuracies = train(torch, epochs=args.epochs, seed=args.seed, progress=progress)
+        _, losses, accuracies = train(torch, epochs=args.epochs, seed=args.seed, progress=progress, device=args.device)
     seconds = time.perf_counter() - start
     os.makedirs(args.out, exist_ok=True)
     picture = os.path.join(args.out, "digits.png")

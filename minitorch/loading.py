@@ -29,6 +29,9 @@ def load() -> None:
 
     register_cpu()
     register_meta()
+    from minitorch.backends import lazy
+
+    lazy.register()
     from minitorch.autograd import attach, register
     from minitorch.modes import decompositions, python_key
 
@@ -39,6 +42,13 @@ def load() -> None:
     from minitorch import functional
 
     functional.attach_methods(Tensor)
+
+
+def load_plug_ins() -> None:
+    """Load the backends that installed distributions declare."""
+    from minitorch.backends import lazy
+
+    lazy.autoload()
 
 
 def public_functions() -> dict[str, Any]:

@@ -1,5 +1,40 @@
-"""Backends."""
+"""Backends: what runs operators on a device.
+
+The CPU's and the meta device's are in the package; anybody may write others (`Backend`, `register_backend`), and
+what they have no kernels for runs on the CPU (`fallback_policy`, `fallback_report`).
+"""
+
+# Where each public name is: all but the CPU's parts are imported when first named.
+_HOMES = {
+    "Backend": "api",
+    "HostGenerator": "generators",
+    "NoKernel": "policy",
+    "FallbackWarning": "policy",
+    "FallbackReport": "policy",
+    "FallbackRow": "policy",
+    "fallback_policy": "policy",
+    "fallback_report": "policy",
+    "clear_fallbacks": "policy",
+    "array_kernels": "kernels",
+    "bind_array_kernels": "kernels",
+    "backend_of": "registration",
+    "register_backend": "registration",
+    "register_lazy_backend": "lazy",
+    "registered_backends": "lazy",
+    "autoload": "lazy",
+}
+
+__all__ = sorted(_HOMES)
 
 
-class NoKernel(NotImplementedError):
-    """A backend has no kernel for these operands."""
+def __getattr__(name):
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'minitorch.backends' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"minitorch.backends.{home}"), name)
+
+
+def __dir__():
+    return sorted(set(globals()) | set(_HOMES))

@@ -69,10 +69,11 @@ def resize(tensor: TensorBase, size: tuple) -> None:
                 f"resize_: Trying to resize storage that is not resizable: shape {list(size)} needs {needed} bytes, and the "
                 f"memory, of {memory.nbytes(cell.root)} bytes, belongs to another object. Call clone() first."
             )
-        old = memory.strided(cell.root, (memory.nbytes(cell.root),), (1,), 0, _BYTE)
-        root = memory.allocate(needed)
-        if hasattr(root, "fill"):
-            root[: old.shape[0]] = old
+        kept = memory.nbytes(cell.root)
+        root = memory.allocate_beside(cell.root, needed)
+        if kept:
+            old = memory.strided(cell.root, (kept,), (1,), 0, _BYTE)
+            memory.copy_(memory.strided(root, (kept,), (1,), 0, _BYTE), old)
         cell.root = root
     tensor.handle = memory.strided(
         cell.root, tuple(size), tuple([s * itemsize for s in contiguous_steps(size)]), offset * itemsize,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 # Device type to the name of its backend key; "" where the type has none. The order is that
 # of the error text.
@@ -214,12 +215,33 @@ def dispatch_key_name(type: str) -> str:
     return key
 
 
+# Called with a device type before its first use, to import its backend; raises where there is none.
+loader: Callable[[str], None] | None = None
+
+
+def use_device_type(type: str) -> None:
+    """Have the backend of a device type imported, if it is one that is imported on first use.
+
+    Raises
+    ------
+    Exception
+        If it cannot be used, or there is none; what it says is for the user.
+    """
+    if loader is not None:
+        loader(type)
+
+
 _accelerator: list[str] = []
 
 
 def set_accelerator_type(type: str) -> None:
     """Say which device type a bare number (``device(0)``) means."""
     _accelerator[:] = [type]
+
+
+def known_accelerator_type() -> str | None:
+    """Return which device type a bare number means; None where there is no accelerator."""
+    return _accelerator[0] if _accelerator else None
 
 
 def _accelerator_type() -> str:

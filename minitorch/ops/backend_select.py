@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.core.device import default_device, dispatch_key_name
+from minitorch.core.device import default_device, dispatch_key_name, use_device_type
 from minitorch.core.layout import strided
-from minitorch.dispatch.keys import AUTOGRAD_KEYS, parse_key
+from minitorch.dispatch.keys import AUTOGRAD_KEYS, BACKEND_MASK, parse_key
 from minitorch.dispatch.local_state import ExcludeKeysGuard
 from minitorch.dispatch.operator import OPERATORS, Kernel
 from minitorch.ops.registry import DECLARATIONS
@@ -26,6 +26,7 @@ def bits_of(device: Any) -> int:
         name = dispatch_key_name(device.type)
         if not name:
             raise RuntimeError(f"no dispatch key stands for device type {device.type!r}")
+        use_device_type(device.type)
         found = parse_key(name).bits
         _bits_of_type[device.type] = found
     return found
@@ -90,9 +91,16 @@ class LikeSelectKernel(Kernel):
 
 
 class ToCopySelectKernel(LikeSelectKernel):
-    """Redispatches ``_to_copy`` to where it copies to; meta tensors have nothing to copy elsewhere."""
+    """Redispatches ``_to_copy`` to where it copies to, or to the CPU from: that backend knows the other memory.
 
-    __slots__ = ()
+    Meta tensors have nothing to copy elsewhere.
+    """
+
+    __slots__ = ("cpu_bit",)
+
+    def __init__(self, below):
+        LikeSelectKernel.__init__(self, below)
+        self.cpu_bit = parse_key("CPU").bits & BACKEND_MASK
 
     def run(self, op, entry, args, kwargs):
         device = kwargs.get("device") if kwargs is not None else None
@@ -101,6 +109,8 @@ class ToCopySelectKernel(LikeSelectKernel):
                 "Cannot copy out of meta tensor; no data! Use Module.to_empty() instead of Module.to() to move a "
                 f"module, or empty_like(tensor, device='{device}') for memory without values."
             )
+        if device is not None and device.type == "cpu" and not args[0].key_set & self.cpu_bit:
+            return op.run_below(op.entry_below(entry, self.below), args, kwargs)
         return LikeSelectKernel.run(self, op, entry, args, kwargs)
 
 

@@ -14,7 +14,18 @@ from minitorch.tensor.base import DEVICE_OF_BACKEND, TensorBase
 
 
 class Memory:
-    """How a backend's handles lie in memory.  Offsets and sizes are bytes from the start of the storage."""
+    """How a backend's handles lie in memory.  Offsets and sizes are bytes from the start of the storage.
+
+    Attributes
+    ----------
+    array_type : type or tuple of type
+        The class of the handles.
+    key : str
+        The backend key that it is registered for.
+    """
+
+    array_type: Any = ()
+    key = ""
 
     def device_of(self, handle: Any) -> device:
         """Return the device of a handle."""
@@ -44,9 +55,31 @@ class Memory:
         """Return a new array of `nbytes` uninitialised bytes, to be the root of a storage."""
         raise NotImplementedError
 
+    def allocate_beside(self, root: Any, nbytes: int) -> Any:
+        """Return what `allocate` does, on the device of `root`."""
+        return self.allocate(nbytes)
+
+    def copy_(self, target: Any, source: Any) -> None:
+        """Copy the elements of one handle into another of the same shape, which is changed."""
+        raise NotImplementedError
+
+    def to_host(self, handle: Any) -> Any:
+        """Return the elements as a NumPy array, new or shared; waits for the device."""
+        raise NotImplementedError
+
+    def from_host(self, array: Any, index: int) -> Any:
+        """Return a row-major NumPy array as a handle of its own on device `index`."""
+        raise NotImplementedError
+
+    def share_with_host(self, handle: Any) -> Any:
+        """Return a NumPy array over the memory of a handle; None where the host cannot see it."""
+        return None
+
 
 class MetaMemory(Memory):
     """Memory of meta tensors: none, but sizes and offsets are kept."""
+
+    array_type = MetaArray
 
     def device_of(self, handle):
         return device("meta")
@@ -65,6 +98,9 @@ class MetaMemory(Memory):
 
     def allocate(self, nbytes):
         return MetaArray((nbytes,), "uint8")
+
+    def copy_(self, target, source):
+        pass  # there is nothing to copy
 
 
 def overlaps_itself(handle: Any) -> bool:
@@ -98,12 +134,27 @@ def register_memory(backend: str, memory: Memory) -> None:
     """Register the memory of a backend by its name in `keys.BACKENDS`."""
     index = BACKENDS.index(backend)
     _MEMORIES[index] = memory
+    memory.key = backend
     DEVICE_OF_BACKEND[index] = memory.device_of
 
 
 def memory_of_backend(backend: str) -> Memory:
     """Return the memory of a backend by its name in `keys.BACKENDS`."""
     return _MEMORIES[BACKENDS.index(backend)]
+
+
+def memory_of_root(root: Any) -> Memory:
+    """Return the memory that a storage's root belongs to.
+
+    Raises
+    ------
+    TypeError
+        If it is the handle of no backend that is loaded.
+    """
+    for memory in _MEMORIES.values():
+        if isinstance(root, memory.array_type):
+            return memory
+    raise TypeError(f"memory of type {type(root).__name__} belongs to no backend that is loaded")
 
 
 def memory_of(tensor: TensorBase) -> Memory:

@@ -34,6 +34,9 @@ def source(xp, generator):
     """Return `generator`, or the default one of the device that `xp` computes on."""
     if generator is not None:
         return generator
+    of_backend = getattr(xp, "default_generator", None)
+    if of_backend is not None:
+        return of_backend()
     return DEFAULT_GENERATORS[_DEVICE_TYPES.get(xp.__name__, "cpu")]()
 
 

@@ -32,6 +32,8 @@ def flat_bytes(root: np.ndarray) -> np.ndarray:
 class NumpyMemory(Memory):
     """Memory of the CPU backend."""
 
+    array_type = np.ndarray
+
     def device_of(self, handle):
         return _CPU
 
@@ -66,3 +68,15 @@ class NumpyMemory(Memory):
 
     def allocate(self, nbytes):
         return np.empty(nbytes, np.uint8)
+
+    def copy_(self, target, source):
+        np.copyto(target, source, casting="unsafe")
+
+    def to_host(self, handle):
+        return handle
+
+    def from_host(self, array, index):
+        return array.copy()
+
+    def share_with_host(self, handle):
+        return handle

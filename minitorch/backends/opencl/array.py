@@ -91,7 +91,7 @@ class CLArray:
     device : runtime.Device
     """
 
-    __slots__ = ("__weakref__", "_block", "device", "dtype", "may_overlap", "node", "offset", "readers", "shape", "strides")
+    __slots__ = ("__weakref__", "_block", "device", "dtype", "is_view", "may_overlap", "node", "offset", "readers", "shape", "strides")
     __array_priority__ = 1000
     __array_ufunc__ = None  # NumPy's scalars and arrays leave the operators to this class
 
@@ -105,6 +105,7 @@ class CLArray:
         self.node = None
         self.readers = None
         self.may_overlap = False
+        self.is_view = False
 
     # ------------------------------------------------------------ geometry
 
@@ -153,7 +154,10 @@ class CLArray:
 
     def view_of(self, shape: tuple, strides: tuple, offset: int, dtype=None) -> CLArray:
         """Return another array over the same memory; offset in bytes from this array's first element."""
-        return CLArray(self.block, self.offset + offset, shape, strides, self.dtype if dtype is None else dtype, self.device)
+        block = self.block
+        result = CLArray(block, self.offset + offset, shape, strides, self.dtype if dtype is None else dtype, self.device)
+        result.is_view = True
+        return result
 
     # ------------------------------------------------------------ the host
 

@@ -26,10 +26,10 @@ from minitorch.backends.opencl.operations import helper_source
 from minitorch.backends.opencl.pointwise import assign, cast, collapse, element_strides, realise
 from minitorch.backends.opencl.ufuncs import store_into
 
-EXPORTS = ("matmul", "dot", "vdot", "trace", "tensordot")
 # Multiplications from which BLAS on the shared memory beats the kernel, its wait included.
-HOST_FROM = 1 << 17
+HOST_FROM = 1 << 13
 _ROWS, _WIDTH, _TILE = 4, 16, 16
+_BLOCK = 8  # rows of A that a work-item of the "columns" form takes
 
 
 def matmul(a: CLArray, b: CLArray, out: CLArray | None = None) -> CLArray:
@@ -126,8 +126,10 @@ def _launch(a, b, target, batch, rows, columns, inner):
         grid = (columns, rows, count)
     elif form == "dot":
         grid = (-(-columns // _ROWS), -(-rows // _ROWS), count)
+        local = (1, 1, 1)  # a driver that joined work-items to vectors would take the vectors apart
     else:
-        grid = (-(-columns // (2 * _WIDTH)), -(-rows // _ROWS), count)
+        grid = (-(-columns // (2 * _WIDTH)), -(-rows // _BLOCK), count)
+        local = (1, 1, 1)
     args: list = []
     for x in (target, a, b):
         args += [x.block.buffer, x.offset // itemsize]
@@ -162,7 +164,7 @@ def product_source(form: str, dtype: np.dtype, outer: int, wide: bool) -> str:
         lines.append(f"  {{ I o = {'z' if k == 0 else f'z % n{k}'}; {'' if k == 0 else f'z /= n{k};'}")
         lines.append(f"    oC += o * sC_{k}; oA += o * sA_{k}; oB += o * sB_{k}; }}")
     lines.append("  A += oA; B += oB; C += oC;")
-    lines.append(_BODIES[form].replace("T_", t).replace("FMA", fused).replace("ROWS", str(_ROWS)).replace("TILE", str(_TILE)))
+    lines.append(_BODIES[form].replace("T_", t).replace("FMA", fused).replace("ROWS", str(_ROWS)).replace("BLOCK", str(_BLOCK)).replace("TILE", str(_TILE)))
     lines.append("}")
     return "\n".join(lines)
 
@@ -204,20 +206,21 @@ _BODIES = {
   }""",
     # Rows of B lie densely: 4 rows x 32 columns in registers.
     "columns": """
-  I j0 = get_global_id(0) * 32, i0 = get_global_id(1) * ROWS;
-  int m = min((I)ROWS, M - i0);
+  I j0 = get_global_id(0) * 32, i0 = get_global_id(1) * BLOCK;
+  int m = min((I)BLOCK, M - i0);
   if (j0 + 32 <= N) {
-    if (m == ROWS) {
-      T_16 c0[ROWS], c1[ROWS];
-      for (int r = 0; r < ROWS; r++) { c0[r] = 0; c1[r] = 0; }
+    if (m == BLOCK) {
+      T_16 c0[BLOCK], c1[BLOCK];
+      for (int r = 0; r < BLOCK; r++) { c0[r] = 0; c1[r] = 0; }
       for (I k = 0; k < K; k++) {
         T_16 b0 = vload16(0, B + k * rB + j0), b1 = vload16(0, B + k * rB + j0 + 16);
-        for (int r = 0; r < ROWS; r++) {
+        #pragma unroll
+        for (int r = 0; r < BLOCK; r++) {
           T_16 a = (T_16)(A[(i0 + r) * rA + k * cA]);
           c0[r] = FMA(a, b0, c0[r]); c1[r] = FMA(a, b1, c1[r]);
         }
       }
-      for (int r = 0; r < ROWS; r++) {
+      for (int r = 0; r < BLOCK; r++) {
         if (cC == 1) { vstore16(c0[r], 0, C + (i0 + r) * rC + j0); vstore16(c1[r], 0, C + (i0 + r) * rC + j0 + 16); }
         else { T_ t[32]; vstore16(c0[r], 0, t); vstore16(c1[r], 1, t); for (int j = 0; j < 32; j++) C[(i0 + r) * rC + (j0 + j) * cC] = t[j]; }
       }

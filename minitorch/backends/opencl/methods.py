@@ -257,12 +257,7 @@ def reshape(self, *shape, order="C", copy=None):
         raise ValueError(f"cannot reshape array of size {size} into shape {shape}")
     if order == "F":
         return transpose(reshape(transpose(self), shape[::-1]))
-    node = self.node
-    if node is not None and node.op == "constant":
-        result = CLArray(None, 0, shape, contiguous_strides(shape, self.itemsize), self.dtype, self.device)
-        result.node = node
-        return result
-    self.settle()
+    self.settle()  # also of a constant: who writes to the view expects to change the array
     if size == 0:
         return self.view_of(shape, contiguous_strides(shape, self.itemsize), 0)
     strides = view_strides(self.shape, self.strides, self.itemsize, shape)
@@ -320,7 +315,7 @@ def view(self, dtype=None):
 
 CLArray.real = property(ufuncs.real, lambda self, value: ufuncs.copyto(ufuncs.real(self), value, "unsafe"))  # type: ignore[attr-defined]
 CLArray.imag = property(ufuncs.imag, lambda self, value: ufuncs.copyto(ufuncs.imag(self), value, "unsafe"))  # type: ignore[attr-defined]
-CLArray.base = property(lambda self: None)  # type: ignore[attr-defined]
+CLArray.base = property(lambda self: self._block if self.is_view else None)  # type: ignore[attr-defined]
 
 
 @method

@@ -11,12 +11,12 @@ from importlib import import_module
 
 import numpy as np
 
-from minitorch.backends import NoKernel
 from minitorch.backends.opencl import methods, runtime, ufuncs
 from minitorch.backends.opencl.array import CLArray, Flags, from_host
 from minitorch.backends.opencl.array import empty as empty_on
 from minitorch.backends.opencl.ctypes import BOOL
 from minitorch.backends.opencl.expression import lazy
+from minitorch.backends.opencl.host import HostFunctions
 from minitorch.backends.opencl.pointwise import assign, cast, constant
 
 _PACKAGE = "minitorch.backends.opencl."
@@ -246,11 +246,18 @@ def einsum(subscripts, *operands):
     return reductions.sum(product, axis=summed, dtype=product.dtype) if summed else product
 
 
-class Finder(types.SimpleNamespace):
-    """A part of the namespace (``xp.linalg``); what is not there raises `NoKernel`."""
+def _of_numbers_too(function, reference):
+    """Return a function of arrays that leaves NumPy's scalars, which chains of numbers end in, to NumPy."""
+    if reference is None:
+        return function
 
-    def __getattr__(self, name):
-        raise NoKernel(f"the OpenCL backend has no {self.label}.{name}")
+    def called(a, *args, **kwargs):
+        if isinstance(a, np.generic):
+            return reference(a, *args, **kwargs)
+        return function(a, *args, **kwargs)
+
+    called.__name__, called.__doc__ = function.__name__, function.__doc__
+    return called
 
 
 class Namespace:
@@ -261,14 +268,15 @@ class Namespace:
 
     def __getattr__(self, name):
         if not name.startswith("__"):
-            for module in ("reductions", "indexing", "sorting", "linalg", "fft"):
+            for module in ("reductions", "indexing", "positions", "joining", "geometry", "access", "sorting", "linalg"):
                 try:
                     found = getattr(import_module(_PACKAGE + module), name, None)
                 except ModuleNotFoundError as error:
                     if error.name != _PACKAGE + module:
                         raise
                     continue
-                if found is not None and name in import_module(_PACKAGE + module).EXPORTS:
+                if isinstance(found, types.FunctionType) and found.__module__.startswith(_PACKAGE):
+                    found = _of_numbers_too(found, getattr(np, name, None))
                     setattr(self, name, found)
                     return found
         raise AttributeError(f"the OpenCL backend's array namespace has no {name!r}")
@@ -292,7 +300,7 @@ for _name in (
 ):  # fmt: skip
     setattr(xp, _name, getattr(np, _name))
 xp.bool = np.bool_  # type: ignore[attr-defined]
-xp.linalg = Finder(label="linalg", LinAlgError=np.linalg.LinAlgError)  # type: ignore[attr-defined]
-xp.fft = Finder(label="fft")  # type: ignore[attr-defined]
+xp.linalg = HostFunctions(np.linalg)  # type: ignore[attr-defined]
+xp.fft = HostFunctions(np.fft)  # type: ignore[attr-defined]
 xp.lib = types.SimpleNamespace(stride_tricks=types.SimpleNamespace(as_strided=as_strided))  # type: ignore[attr-defined]
 _ = BOOL, Flags, methods

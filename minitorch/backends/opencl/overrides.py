@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 OVERRIDES: dict[str, Callable] = {}
+# The modules that register some.
+MODULES: tuple[str, ...] = ("convolution", "normalization", "reduction_operators", "scans", "softmax")
 
 
 def override(*names: str):

@@ -14,6 +14,8 @@ Note [Rows]
 
 from __future__ import annotations
 
+from threading import get_ident
+
 import numpy as np
 
 from minitorch.backends.opencl.array import CLArray, contiguous_strides, empty
@@ -164,9 +166,23 @@ def run_kind(stride: int, n: int) -> str:
 
 
 class Plan:
-    """What a launch needs besides the memory: the kernel's name in the cache, the grid, the numbers."""
+    """What a launch needs besides the memory: the kernel's name in the cache, the grid, the numbers.
 
-    __slots__ = ("global_size", "key", "make_source", "numbers", "scalar_types")
+    Attributes
+    ----------
+    kernels : dict
+        The kernel object of each thread, by (device, thread).
+    """
+
+    __slots__ = ("global_size", "kernels", "key", "make_source", "numbers", "scalar_types")
+
+    def kernel(self, device):
+        """Return the calling thread's kernel object."""
+        who = (device.index, get_ident())
+        found = self.kernels.get(who)
+        if found is None:
+            found = self.kernels[who] = device.kernel(self.key, self.make_source, "run", self.scalar_types)
+        return found
 
 
 _plans: dict = {}
@@ -184,16 +200,17 @@ def make_plan(steps, leaf_dtypes, scalar_dtypes, target_dtype, shape, rows, exte
     for s in sizes[:-1]:
         count *= s
     plan = Plan()
+    plan.kernels = {}
     plan.key = ("pointwise", steps, target_dtype, kinds, outer, wide, is_cpu)
     index = INT64 if wide else INT32
     plan.scalar_types = tuple(
         [None, index, *[t for _ in leaf_dtypes for t in (None, index)]]
         + [scalar_type(d) for d in scalar_dtypes]
-        + [index] * (1 + outer + (outer + 1) * len(rows))
+        + [index] * (1 + outer + outer * len(rows) + kinds.count("s"))
     )
     numbers = [n, *sizes[:-1]]
-    for row in rows:
-        numbers.extend(row)
+    for row, kind in zip(rows, kinds, strict=True):
+        numbers.extend(row if kind == "s" else row[:-1])
     plan.numbers = numbers
     plan.global_size = (-(-n // CHUNK) if is_cpu else n, count)
     plan.make_source = lambda: pointwise_source(steps, leaf_dtypes, scalar_dtypes, target_dtype, kinds, outer, wide, is_cpu)
@@ -212,7 +229,7 @@ def scalar_type(dtype: np.dtype) -> np.dtype:
 def pointwise_source(steps, leaf_dtypes, scalar_dtypes, target_dtype, kinds, outer, wide, is_cpu) -> str:
     """Return the OpenCL C of a chain of operations (Note [Rows])."""
     helpers = {(s[0], steps[s[2]][1]) for s in steps if s[0] not in ("leaf", "scalar", "cast", "where")}
-    scalar_only = not is_cpu
+    scalar_only = not is_cpu or target_dtype.kind == "c"
     for step in steps:
         if step[1].kind == "c" or (step[0] in OPERATIONS and needs_scalars(step[0], steps[step[2]][1])):
             scalar_only = True
@@ -223,7 +240,9 @@ def pointwise_source(steps, leaf_dtypes, scalar_dtypes, target_dtype, kinds, out
         parameters += [f"__global const {storage_type(dtype)} *p{place}", f"I f{place}"]
     parameters += [f"{scalar_parameter(d)} q{place}" for place, d in enumerate(scalar_dtypes)]
     parameters += ["I n", *[f"I n{k}" for k in range(outer)]]
-    parameters += [f"I s{place}_{k}" for place in range(operands) for k in range(outer + 1)]
+    parameters += [
+        f"I s{place}_{k}" for place in range(operands) for k in range(outer + 1) if k < outer or kinds[place] == "s"
+    ]
     lines = [f"typedef {index} I;"]
     if BFLOAT16 in (target_dtype, *leaf_dtypes):
         lines.append(BFLOAT_SOURCE)
@@ -376,14 +395,13 @@ def run(target: CLArray, steps, leaves, scalars) -> None:
             steps, [a.dtype for a in leaves], [s[1] for s in steps if s[0] == "scalar"], target.dtype, shape, rows,
             extents, device.is_cpu,
         )  # fmt: skip
-    kernel = device.kernel(plan.key, plan.make_source, "run", plan.scalar_types)
     args = [target._block.buffer, target.offset // target.dtype.itemsize]
     for a in leaves:
         args.append(a._block.buffer)
         args.append(a.offset // a.dtype.itemsize)
     args.extend(scalars)
     args.extend(plan.numbers)
-    device.launch(kernel, plan.global_size, args, (target._block,))
+    device.launch(plan.kernel(device), plan.global_size, args, (target._block,))
 
 
 def assign(target: CLArray, value) -> None:

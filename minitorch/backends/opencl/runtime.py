@@ -6,6 +6,7 @@ Nothing here knows of arrays.  PyOpenCL is imported when the first device is ask
 from __future__ import annotations
 
 import os
+import re
 import threading
 from typing import Any
 
@@ -13,8 +14,10 @@ import numpy as np
 
 from minitorch.backends.opencl import drivers
 
+_DOUBLE = re.compile(r"\bdouble\d*\b")
 _BYTE = np.dtype(np.uint8)
 _ALIGNMENT = 128
+_QUEUES = 33
 
 
 class OutOfMemoryError(RuntimeError):
@@ -76,9 +79,7 @@ class Device:
     """
 
     def __init__(self, index: int, cl_device: Any):
-        import pyopencl as cl
-
-        self.cl = cl
+        self.cl = cl = drivers.prepare()
         self.index = index
         self.cl_device = cl_device
         self.context = cl.Context([cl_device])
@@ -87,14 +88,20 @@ class Device:
         self.has_fp64 = bool(cl_device.double_fp_config)
         self.units = cl_device.max_compute_units
         self.max_alloc = cl_device.max_mem_alloc_size
-        self.default_queue = cl.CommandQueue(self.context)
+        self.total_memory = cl_device.global_mem_size
+        self.limit = self.total_memory
         self.local = threading.local()
         self.lock = threading.RLock()
+        self.queues: list = []
+        self.taken = 0
+        self.default_queue = self.new_queue()
         self.free: dict[tuple, list] = {}
         self.allocated = 0
         self.max_allocated = 0
         self.reserved = 0
         self.max_reserved = 0
+        self.retries = 0
+        self.failures = 0
         self.programs: dict[Any, Any] = {}
 
     # ------------------------------------------------------------ queues
@@ -104,9 +111,27 @@ class Device:
         """The queue of the calling thread's current stream."""
         return getattr(self.local, "queue", None) or self.default_queue
 
+    def new_queue(self):
+        """Return another queue of this device; there are `_QUEUES` at most, which are then handed out again in turn.
+
+        They keep the times of commands for events to tell; no cost of that could be measured.
+        """
+        with self.lock:
+            if len(self.queues) < _QUEUES:
+                keep_times = self.cl.command_queue_properties.PROFILING_ENABLE
+                self.queues.append(self.cl.CommandQueue(self.context, properties=keep_times))
+                return self.queues[-1]
+            self.taken += 1
+            return self.queues[1 + self.taken % (_QUEUES - 1)]  # the first is the default one
+
     def finish(self) -> None:
         """Wait until everything in the calling thread's queue is done."""
         self.queue.finish()
+
+    def synchronize(self) -> None:
+        """Wait until everything in all queues is done."""
+        for queue in self.queues:
+            queue.finish()
 
     # ------------------------------------------------------------ memory
 
@@ -119,7 +144,7 @@ class Device:
         """
         capacity = size_class(nbytes)
         queue = self.queue
-        row = self.free.get((capacity, queue.int_ptr))
+        row = self.free.get((capacity, id(queue)))
         if row:
             try:
                 buffer, host = row.pop()
@@ -136,13 +161,16 @@ class Device:
         try:
             made = self._try_new(capacity)
         except (MemoryError, self.cl.Error):
+            self.retries += 1
             self.empty_cache()
             try:
                 made = self._try_new(capacity)
             except (MemoryError, self.cl.Error) as error:
+                self.failures += 1
                 raise OutOfMemoryError(
                     f"opencl:{self.index} out of memory: tried to allocate {capacity} bytes, with {self.allocated} in use by "
-                    f"tensors and at most {self.max_alloc} in one allocation ({error}). Free tensors, or use smaller batches."
+                    f"tensors of {self.limit} in all and at most {self.max_alloc} in one allocation ({error}). Free tensors, "
+                    "or use smaller batches; minitorch.opencl.memory_summary() says more."
                 ) from None
         self.reserved += capacity
         self.max_reserved = max(self.max_reserved, self.reserved)
@@ -151,7 +179,10 @@ class Device:
     def _try_new(self, capacity):
         cl = self.cl
         if capacity > self.max_alloc:
-            raise MemoryError(f"the driver allows {self.max_alloc} bytes")
+            raise MemoryError(f"the driver allows {self.max_alloc} bytes in one allocation")
+        # A CPU device takes memory that the system promised and does not have, and is ended for it later.
+        if self.reserved + capacity > self.limit:
+            raise MemoryError(f"the device has {self.limit} bytes, and {self.reserved} are taken")
         flags = cl.mem_flags
         if not self.unified:
             return cl.Buffer(self.context, flags.READ_WRITE, capacity), None
@@ -165,8 +196,10 @@ class Device:
         self.allocated -= block.capacity
         if block.exposed:  # somebody may still look at it through NumPy
             self.reserved -= block.capacity
+            if not drivers.in_bad_fork():
+                self.synchronize()  # a kernel that reads it must come to its end before NumPy frees it
             return
-        key = (block.capacity, block.queue.int_ptr)
+        key = (block.capacity, id(block.queue))  # queues live as long as the device
         row = self.free.get(key)
         if row is None:
             row = self.free.setdefault(key, [])
@@ -174,7 +207,7 @@ class Device:
 
     def empty_cache(self) -> None:
         """Give the memory that no tensor uses back to the driver."""
-        self.finish()
+        self.synchronize()  # kernels that read it may be in any queue
         with self.lock:
             rows = list(self.free.items())
             self.free.clear()
@@ -217,6 +250,7 @@ class Device:
             kernels = local.kernels = {}
         found = kernels.get(key)
         if found is None:
+            drivers.check_fork()
             with self.lock:
                 source = make_source()
                 program = self.programs.get(source)
@@ -228,8 +262,13 @@ class Device:
         return found
 
     def _build(self, source: str):
+        if not self.has_fp64 and _DOUBLE.search(source):
+            raise RuntimeError(
+                f"opencl:{self.index} ({self.cl_device.name.strip()}) has no float64: its driver lacks cl_khr_fp64. Convert to "
+                "float32 with .float(), or compute on another device."
+            )
         try:
-            return self.cl.Program(self.context, source).build(options=["-cl-std=CL1.2"])
+            return self.cl.Program(self.context, source).build(options=["-cl-std=CL1.2", "-w"])  # PoCL writes warnings to stderr
         except self.cl.Error as error:
             raise RuntimeError(
                 f"opencl:{self.index}: the driver refused a kernel. Please report this with the driver's name "
@@ -264,6 +303,31 @@ def descriptions() -> list:
 _descriptions: list = []
 
 
+class _ForkedQueue:
+    """Stands for the queues of a parent process, which a forked child must not touch."""
+
+    def __getattr__(self, name):
+        raise RuntimeError(drivers.FORKED)
+
+
+def _after_fork() -> None:
+    """Make every use of a device raise in a forked child: its drivers have no threads there and would hang."""
+    global _devices, _lock, _local
+    _lock = threading.Lock()
+    _local = threading.local()
+    for made in _devices or ():
+        if made is not None:
+            made.lock = threading.RLock()
+            made.local = threading.local()  # with it the kernels that this thread had
+            made.default_queue = _ForkedQueue()
+            made.queues = [made.default_queue]
+    _devices = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def device_count() -> int:
     """Return how many devices can be used."""
     return len(descriptions())
@@ -279,22 +343,25 @@ def set_index(index: int) -> None:
     _local.index = index
 
 
+def opened(index: int) -> Device | None:
+    """Return a device if it is in use, without making it."""
+    return _devices[index] if _devices is not None and index < len(_devices) else None
+
+
 def device(index: int | None = None) -> Device:
     """Return a device, by default the calling thread's current one."""
-    if index is None:
-        index = getattr(_local, "index", 0)
+    number: int = getattr(_local, "index", 0) if index is None else index
     if _devices is None:
         descriptions()
     assert _devices is not None
-    try:
-        found = _devices[index]
-    except IndexError:
+    if not 0 <= number < len(_devices):
         raise RuntimeError(
-            f"opencl:{index}: there is no such device; {len(_devices)} can be used (minitorch.opencl.diagnose() lists them)"
-        ) from None
+            f"opencl:{number}: there is no such device; {len(_devices)} can be used (minitorch.opencl.diagnose() lists them)"
+        )
+    found = _devices[number]
     if found is None:
         with _lock:
-            found = _devices[index]
+            found = _devices[number]
             if found is None:
-                found = _devices[index] = Device(index, _descriptions[index])
+                found = _devices[number] = Device(number, _descriptions[number].device)
     return found

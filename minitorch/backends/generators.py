@@ -1,0 +1,68 @@
+"""Random numbers of devices that draw them on the CPU.
+
+A backend without random kernels of its own draws on the CPU (`fallback`), from a generator of the device: its draws
+leave the CPU's stream alone, and follow the device's seed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from minitorch.backends.cpu.random import CPUGenerator, default_generator
+from minitorch.core.device import device as device_class
+from minitorch.core.generator import DEFAULT_GENERATORS, Generator
+
+
+class HostGenerator(CPUGenerator):
+    """A generator of any device that draws what the CPU's draws for the same seed."""
+
+    __slots__ = ()
+
+    def clone_state(self) -> Generator:
+        """Return a new generator of the same device at the same position of the same stream."""
+        new = type(self)(self.device)
+        new.set_state_array(self.state_array())
+        return new
+
+
+class _Substitute(threading.local):
+    generator: Any = None
+
+
+_substitute = _Substitute()
+_installed = False
+_host_streams: WeakKeyDictionary[Generator, CPUGenerator] = WeakKeyDictionary()
+
+
+def _default_of_thread() -> Any:
+    return _substitute.generator or default_generator()
+
+
+@contextmanager
+def drawing_from(generator: Generator) -> Iterator[None]:
+    """Scope: draws on the CPU that name no generator come from this one, in this thread."""
+    global _installed
+    if not _installed:
+        _installed = True
+        DEFAULT_GENERATORS["cpu"] = _default_of_thread  # from now on: the CPU alone never pays for it
+    outer, _substitute.generator = _substitute.generator, host_stream(generator)
+    try:
+        yield
+    finally:
+        _substitute.generator = outer
+
+
+def host_stream(generator: Generator) -> CPUGenerator:
+    """Return what draws on the CPU for a device's generator: itself, or a stream of the same seed."""
+    if isinstance(generator, CPUGenerator):
+        return generator
+    found = _host_streams.get(generator)
+    if found is None or found.initial_seed() != generator.initial_seed():
+        found = HostGenerator(device_class("cpu"))
+        found.manual_seed(generator.initial_seed())
+        _host_streams[generator] = found
+    return found
