@@ -14,7 +14,9 @@ Note [Access by position]
     Where owned dimensions do not give enough work-items, each of them also takes only one range
     of the positions in the first index array.
 
-    Positions are within bounds, or count from the end; `indexing` has checked them.
+    A kernel cannot raise.  Before anything is written, positions are checked (`positions.limits`).
+    Gathering writes to new memory only, so there the kernel itself looks at the positions it reads
+    and leaves word in a flag, which is cheaper than to go over them twice.
 """
 
 from __future__ import annotations
@@ -32,15 +34,16 @@ from minitorch.backends.opencl.ctypes import (
     storage_type,
     store,
 )
-from minitorch.backends.opencl.expression import before_write
+from minitorch.backends.opencl.expression import Scalar, before_write
 from minitorch.backends.opencl.geometry import count
 from minitorch.backends.opencl.operations import OPERATIONS, Form, helper_source, needs_scalars
-from minitorch.backends.opencl.pointwise import CHUNK, collapse, run_kind
+from minitorch.backends.opencl.pointwise import CHUNK, assign, collapse, constant, run_kind
 
 _WIDTH = 16
 _MOVED = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong", 16: "ulong2"}
 # Below this many elements a scatter is not worth several work-items.
 _SMALL = 8192
+_LISTED = 512
 _WIDE = 1 << 31
 
 
@@ -75,8 +78,32 @@ class _Plan:
 _plans: dict = {}
 
 
+NEGATIVE, OUTSIDE = 1, 2
+
+
+def gather_checked(source: CLArray, offset: int, strides: tuple, places: list, target: CLArray) -> int:
+    """Do `gather`; return `NEGATIVE` if a position counted from the end, or `OUTSIDE` if one was out of bounds; waits.
+
+    Both may be set; what is gathered for positions out of bounds is no matter.
+    """
+    if 0 in target.shape:
+        return 0
+    if any(p.bound == 0 for p in places) or 0 in source.shape:
+        return OUTSIDE
+    device = target.device
+    flag = getattr(device.local, "flag", None)
+    if flag is None:
+        flag = device.local.flag = constant((1,), 0, INT32, device).settle()
+    _everywhere("gather", target, source, offset, strides, places, flag)
+    view = flag.host_view()
+    found = int((flag.to_host() if view is None else view)[0])
+    if found:
+        assign(flag, Scalar(0, INT32))
+    return found
+
+
 def gather(source: CLArray, offset: int, strides: tuple, places: list, target: CLArray) -> CLArray:
-    """Fill `target` with elements of `source`; return it.
+    """Fill `target` with elements of `source`, positions being within bounds; return it.
 
     Parameters
     ----------
@@ -147,7 +174,7 @@ def _extent(arrays) -> bool:
 # ---------------------------------------------------------------- all places alike
 
 
-def _everywhere(op, plain, other, offset, strides, places):
+def _everywhere(op, plain, other, offset, strides, places, flag=None):
     """Gather from `other` into `plain`, or scatter the elements of `plain` into `other`."""
     if 0 in plain.shape:
         return plain
@@ -157,7 +184,8 @@ def _everywhere(op, plain, other, offset, strides, places):
     moved = op in ("gather", "set")
     key = (
         op, itemsize if moved else plain.dtype, plain.shape, plain.strides, strides,
-        tuple([(p.index.dtype, p.strides, p.bound, p.step) for p in places]), device.is_cpu, _extent(blocks), "all",
+        tuple([(p.index.dtype, p.strides, p.bound, p.step) for p in places]), device.is_cpu, _extent(blocks),
+        flag is not None,
     )  # fmt: skip
     plan = _plans.get(key)
     if plan is None:
@@ -168,6 +196,8 @@ def _everywhere(op, plain, other, offset, strides, places):
     args = [plain.block.buffer, plain.offset // itemsize, other.block.buffer, (other.offset + offset) // itemsize]
     for p in places:
         args += [p.index.block.buffer, p.index.offset // p.index.dtype.itemsize]
+    if flag is not None:
+        args.append(flag.block.buffer)
     device.launch(
         kernel, plan.global_size, (*args, *plan.numbers), (plain.block if op == "gather" else other.block,)
     )
@@ -187,10 +217,11 @@ def _everywhere_plan(key, op, plain, strides, places, device):
     outer = len(sizes) - 1
     types = tuple([p.index.dtype for p in places])
     plan = _Plan()
-    plan.key = ("access", op, key[1], kinds, outer, types, wide, device.is_cpu)
+    checks = key[-1]
+    plan.key = ("access", op, key[1], kinds, outer, types, wide, device.is_cpu, checks)
     dtype = plain.dtype
     is_cpu = device.is_cpu
-    plan.make_source = lambda: everywhere_source(op, dtype, kinds, outer, types, wide, is_cpu)
+    plan.make_source = lambda: everywhere_source(op, dtype, kinds, outer, types, wide, is_cpu, checks)
     index = INT64 if wide else INT32
     numbers = [n, *sizes[:-1]]
     for row in rows:
@@ -198,7 +229,7 @@ def _everywhere_plan(key, op, plain, strides, places, device):
     for p in places:
         numbers += [p.bound, p.step // itemsize]
     plan.numbers = numbers
-    plan.scalar_types = (*[None, index] * (2 + len(places)), *[index] * len(numbers))
+    plan.scalar_types = (*[None, index] * (2 + len(places)), *[None] * checks, *[index] * len(numbers))
     plan.global_size = (-(-n // CHUNK) if is_cpu else n, count(sizes[:-1]))
     return plan
 
@@ -213,18 +244,31 @@ def _head(ctype, types, wide, first="p0", second="p1", constant=(False, True)):
     return lines, parameters
 
 
-def everywhere_source(op, dtype, kinds, outer, types, wide, is_cpu) -> str:
+def _position(k, dtype, place):
+    """Return the statements that read position ``z{k}``, compare it with its bound and note what is wrong."""
+    ctype = compute_type(dtype)
+    return (
+        f"    {ctype} y{k} = x{k}[{place}]; bad |= y{k} < 0; y{k} += y{k} < 0 ? b{k} : 0;"
+        f" const int o{k} = (u{ctype})y{k} >= (u{ctype})b{k}; bad |= o{k} << 1; const I z{k} = o{k} ? 0 : (I)y{k};"
+    )
+
+
+def everywhere_source(op, dtype, kinds, outer, types, wide, is_cpu, checks=False) -> str:
     """Return the OpenCL C that handles all places alike (Note [Access by position])."""
     moved = op in ("gather", "set")
     ctype = _MOVED[dtype.itemsize] if moved else storage_type(dtype)
     lines, parameters = _head(ctype, types, wide, constant=(op != "gather", op == "gather"))
     if not moved:
         lines.append(_swap_source(op, dtype))
+    if checks:
+        parameters.append("volatile __global int *flag")
     operands = 2 + len(types)
     parameters += ["I n", *[f"I n{k}" for k in range(outer)]]
     parameters += [f"I s{p}_{k}" for p in range(operands) for k in range(outer + 1)]
     parameters += [f"I {letter}{k}" for k in range(len(types)) for letter in "bm"]
     lines.append(f"__kernel void run({', '.join(parameters)}) {{")
+    if checks:
+        lines.append("  int bad = 0;")
     lines.append("  I r = get_global_id(1);")
     offsets = ["f0", "f1", *[f"g{k}" for k in range(len(types))]]
     for k in range(outer - 1, -1, -1):
@@ -233,7 +277,11 @@ def everywhere_source(op, dtype, kinds, outer, types, wide, is_cpu) -> str:
         lines.append("   " + "".join([f" {offsets[p]} += o * s{p}_{k};" for p in range(operands)]) + " }")
     still = [k for k in range(len(types)) if kinds[2 + k] == "b"]
     for k in still:
-        lines.append(f"  f1 += FIX(x{k}[g{k}], b{k}) * m{k};")
+        if checks:
+            lines.append("  {" + _position(k, types[k], f"g{k}"))
+            lines.append(f"  f1 += z{k} * m{k}; }}")
+        else:
+            lines.append(f"  f1 += FIX(x{k}[g{k}], b{k}) * m{k};")
     lines.append("  p0 += f0; p1 += f1;")
     moving = [k for k in range(len(types)) if kinds[2 + k] != "b"]
     for k in moving:
@@ -248,15 +296,22 @@ def everywhere_source(op, dtype, kinds, outer, types, wide, is_cpu) -> str:
     plain = "i" if kinds[0] == "c" else f"i * s0_{outer}"
     where = {"c": "i", "b": "0", "s": f"i * s1_{outer}"}[kinds[1]]
     for k in moving:
-        lines.append(f"    const I y{k} = x{k}[i * s{2 + k}_{outer}];")
-        where += f" + FIX(y{k}, b{k}) * m{k}"
+        if checks:
+            lines.append(_position(k, types[k], f"i * s{2 + k}_{outer}"))
+            where += f" + z{k} * m{k}"
+        else:
+            lines.append(f"    const I y{k} = x{k}[i * s{2 + k}_{outer}];")
+            where += f" + FIX(y{k}, b{k}) * m{k}"
     if op == "gather":
         lines.append(f"    p0[{plain}] = p1[{where}];")
     elif op == "set":
         lines.append(f"    p1[{where}] = p0[{plain}];")
     else:
         lines.append(f"    combine(p1, {where}, {load(dtype, 'p0', plain)});")
-    lines.append("  }\n}")
+    lines.append("  }")
+    if checks:
+        lines.append("  if (bad) atomic_or(flag, bad);")
+    lines.append("}")
     return "\n".join(lines)
 
 
@@ -421,15 +476,22 @@ def owner_source(op, dtype, mine, walked, kinds, types, wide) -> str:
         vectors = not needs_scalars(op, dtype)
     if vectors:
         lines.append(f"    for (; i + {_WIDTH} <= n; i += {_WIDTH}) {{ {_combined(op, dtype, 'i', 'i', kinds[1], _WIDTH)} }}")
-    lines.append("    for (; i < n; i++) {")
+    listed = 0 in moving
+    if listed:
+        # First the list of what lies in the range, without a branch, then the list.
+        lines.append(f"    I list[{_LISTED}];")
+        lines.append(f"    for (I c = 0; c < n; c += {_LISTED}) {{ const I e = min(c + {_LISTED}, n); int m = 0;")
+        lines.append("    for (I j = c; j < e; j++) {")
+        lines.append(f"      const I y = FIX(x0[{names[2]} + j * s2_{dims}], b0); list[m] = j; m += (y >= low) & (y < high); }}")
+        lines.append("    for (int t = 0; t < m; t++) { i = list[t];")
+    else:
+        lines.append("    for (; i < n; i++) {")
     target, value = {"c": "i", "b": "0", "s": f"i * s0_{dims}"}[kinds[0]], f"i * s1_{dims}"
     for k in moving:
         lines.append(f"      const I y{k} = FIX(x{k}[{names[2 + k]} + i * s{2 + k}_{dims}], b{k});")
-        if k == 0:
-            lines.append("      if (y0 < low || y0 >= high) continue;")
         target += f" + y{k} * m{k}"
     lines.append("      " + _combined(op, dtype, target, value, kinds[1], 1))
-    lines.append("    }")
+    lines.append("    }" + " }" * listed)
     lines.append("    }" + "  }" * walked + "\n}")
     return "\n".join(lines)
 

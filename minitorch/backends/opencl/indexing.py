@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from minitorch.backends.opencl.access import Places, gather, scatter
+from minitorch.backends.opencl.access import OUTSIDE, Places, gather, gather_checked, scatter
 from minitorch.backends.opencl.array import CLArray, empty, from_host
 from minitorch.backends.opencl.ctypes import BOOL, FLOAT32, INT64, is_narrow
 from minitorch.backends.opencl.expression import Scalar, broadcast_shape, lazy
@@ -68,9 +68,11 @@ class Selection:
         Integers within bounds.
     front : int
         Where the broadcast dimensions of the arrays stand in the result.
+    unchecked : list
+        (index array, bound, dimension) for positions that have not been compared with the bounds.
     """
 
-    __slots__ = ("arrays", "axes", "front", "view")
+    __slots__ = ("arrays", "axes", "front", "unchecked", "view")
 
     def geometry(self):
         """Return (shape, strides, owned, places): what `access` takes."""
@@ -164,7 +166,7 @@ def select(array: CLArray, items, check: bool = True) -> Selection:
     items
         As NumPy takes it, with arrays of the device among them.
     check : bool
-        Whether positions still have to be compared with the dimensions.
+        Whether to compare positions with the dimensions here; if not, they are listed as unchecked.
 
     Raises
     ------
@@ -174,7 +176,7 @@ def select(array: CLArray, items, check: bool = True) -> Selection:
     entries = _entries(array, items)
     advanced = any(e[0] in ("array", "mask") for e in entries)
     shape, strides, offset = [], [], 0
-    axes, arrays = [], []
+    axes, arrays, unchecked = [], [], []
     runs = []  # whether entries in sequence are advanced, to see if all of them stand together
     kept_before = None
     kept = 0
@@ -206,6 +208,8 @@ def select(array: CLArray, items, check: bool = True) -> Selection:
             index = as_index(value, array.device)
             if check:
                 check_bounds(index, array.shape[dim], dim)
+            else:
+                unchecked.append((index, array.shape[dim], dim))
             axes.append(len(shape))
             arrays.append(index)
             shape.append(array.shape[dim])
@@ -242,7 +246,7 @@ def select(array: CLArray, items, check: bool = True) -> Selection:
         dim += takes
     result = Selection()
     result.view = array.view_of(tuple(shape), tuple(strides), 0 if 0 in shape else offset)
-    result.axes, result.arrays = axes, arrays
+    result.axes, result.arrays, result.unchecked = axes, arrays, unchecked
     result.front = kept_before if runs.count(True) == 1 and kept_before is not None else 0
     return result
 
@@ -254,12 +258,17 @@ def get_items(array: CLArray, items) -> CLArray:
     ------
     IndexError
     """
-    chosen = select(array, items)
+    chosen = select(array, items, check=False)
     if not chosen.arrays:
         return chosen.view
     shape, strides, _, places = chosen.geometry()
-    target = empty(shape, array.dtype, array.device)
-    return gather(chosen.view, 0, strides, places, target.settle())
+    target = empty(shape, array.dtype, array.device).settle()
+    if not chosen.unchecked:
+        return gather(chosen.view, 0, strides, places, target)
+    if target.size == 0 or gather_checked(chosen.view, 0, strides, places, target) & OUTSIDE:
+        for index, bound, axis in chosen.unchecked:
+            check_bounds(index, bound, axis)
+    return target
 
 
 def _as_value(value, dtype, device) -> CLArray:
@@ -396,13 +405,16 @@ def take(array: CLArray, indices, axis=None, check: bool = True, out=None, mode:
     bound = array.shape[axis]
     if mode != "raise":
         index = _moded(index, bound, mode)
-    elif check:
-        check_bounds(index, bound, axis)
+        check = False
     after = array.ndim - axis - 1
     shape = array.shape[:axis] + index.shape + array.shape[axis + 1 :]
     strides = array.strides[:axis] + (0,) * index.ndim + array.strides[axis + 1 :]
     places = Places(index, (0,) * axis + _steps(index) + (0,) * after, bound, array.strides[axis])
-    result = gather(array, 0, strides, [places], empty(shape, array.dtype, array.device).settle())
+    result = empty(shape, array.dtype, array.device).settle()
+    if not check:
+        gather(array, 0, strides, [places], result)
+    elif result.size == 0 or gather_checked(array, 0, strides, [places], result) & OUTSIDE:
+        check_bounds(index, bound, axis)
     if out is None:
         return result
     assign(out, result)

@@ -79,7 +79,7 @@ INDICES = [
     (M2[:, 0], slice(None), I1[:2]), (M2[:, 0], I1[:2]), (np.array(True), 1), (np.array(False),), (slice(None), np.array(True)),
     np.zeros((3, 4, 5), bool), np.zeros(0, np.int64), (slice(0, 0), I1), np.array(2), (np.array(1), slice(None), I1),
     (Ellipsis, np.zeros((2, 0), np.int64)), (I1[None, :, None], I2[:, None]), (slice(None), I1, Ellipsis, I2[:, :1]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("items", INDICES, ids=range(len(INDICES)))
