@@ -143,7 +143,7 @@ class _Examination:
                 self.findings.append(Finding(f"method {signature}", "missing", breaks, f"def {method}(self, ...): {write}"))
         trials: dict[str, Callable[[], None]] = {
             "allocate": self.try_allocate, "from_host": self.try_from_host, "to_host": self.try_to_host,
-            "strided": self.try_strided, "offset": self.try_offset, "nbytes": self.try_nbytes, "copy_": self.try_copy,
+            "copy_": self.try_copy, "strided": self.try_strided, "offset": self.try_offset, "nbytes": self.try_nbytes,
         }  # fmt: skip
         for method, trial in trials.items():
             if method in self.bad:
@@ -154,6 +154,8 @@ class _Examination:
                 self.findings.append(Finding(f"method {signature}", "not tried", f"needs {', '.join(blocked)}"))
             else:
                 self.attempt(f"method {signature}", trial, METHODS[signature][1], method)
+        if not {"from_host", "to_host", "strided", "copy_"} & self.bad:
+            self.attempt("copy_ of an expanded source", self.try_copy_of_expanded, METHODS["copy_(target, source)"][1], "copy_")
         if "from_host" not in self.bad:
             self.attempt("handles", self.try_handles, f"give {self.handle_class()} the attributes that NumPy's arrays have")
             self.attempt("device of a handle", self.try_device, "def device_of(self, handle): return device(self.name, number)")
@@ -242,11 +244,12 @@ class _Examination:
         target, source = self.handle(), self.handle(np.arange(6, 12, dtype=np.float32).reshape(2, 3))
         self.backend.copy_(target, source)
         self.expect(self.backend.to_host(target).tolist() == [[6, 7, 8], [9, 10, 11]], "the elements are not copied")
-        if "strided" not in self.bad:
-            target = self.handle()
-            self.backend.copy_(target, self.backend.strided(source, (2, 3), (0, 4), 0, source.dtype))
-            right = self.backend.to_host(target).tolist() == [[6, 7, 8]] * 2
-            self.expect(right, "an expanded source (stride 0) is copied wrongly")
+
+    def try_copy_of_expanded(self) -> None:
+        target, source = self.handle(), self.handle(np.arange(6, 12, dtype=np.float32).reshape(2, 3))
+        self.backend.copy_(target, self.backend.strided(source, (2, 3), (0, 4), 0, source.dtype))
+        right = self.backend.to_host(target).tolist() == [[6, 7, 8]] * 2
+        self.expect(right, "an expanded source (stride 0) is copied wrongly")
 
     def try_handles(self) -> None:
         handle = self.handle()
