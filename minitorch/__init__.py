@@ -66,11 +66,12 @@ newaxis = None
 # Imported when first named: `import minitorch` stays light.
 _SUBMODULES = frozenset(
     (
-        "accelerator", "amp", "cpu", "cuda", "fft", "func", "library", "linalg", "masked", "nn", "optim", "serialization",
-        "signal", "special", "testing", "tools", "utils",
+        "accelerator", "amp", "backends", "cpu", "cuda", "fft", "func", "library", "linalg", "masked", "nn", "optim",
+        "serialization", "signal", "special", "testing", "tools", "utils",
     )
 )
 _SERIALIZATION = ("load", "save")
+_OF_DEVICE_MODULES = {"_register_device_module": "register_device_module", "get_device_module": "get_device_module"}
 
 
 def __getattr__(name):
@@ -87,4 +88,11 @@ def __getattr__(name):
         from minitorch import serialization
 
         return getattr(serialization, name)
+    if name in _OF_DEVICE_MODULES:
+        from minitorch.backends import device_modules
+
+        return getattr(device_modules, _OF_DEVICE_MODULES[name])
     raise AttributeError(f"module 'minitorch' has no attribute {name!r}")
+
+
+loading.load_plug_ins()

@@ -63,6 +63,7 @@ from minitorch.tensor.printing import set_printoptions as set_printoptions
 from minitorch.tensor.promotion import result_type as result_type
 from minitorch.tensor.tensor import Tensor as Tensor
 from minitorch import accelerator as accelerator
+from minitorch import backends as backends
 from minitorch import cpu as cpu
 from minitorch import cuda as cuda
 from minitorch import fft as fft

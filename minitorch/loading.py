@@ -44,6 +44,13 @@ def load() -> None:
     functional.attach_methods(Tensor)
 
 
+def load_plug_ins() -> None:
+    """Load the backends that installed distributions declare."""
+    from minitorch.backends import lazy
+
+    lazy.autoload()
+
+
 def public_functions() -> dict[str, Any]:
     """Return the functions of the top level, by name: the operators, and those of `functional`."""
     from minitorch import functional

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from minitorch.backends import device_modules, lazy
 from minitorch.backends.cpu.random import default_generator as _default_cpu_generator
-from minitorch.core.generator import DEFAULT_GENERATORS, Generator
+from minitorch.core.generator import DEFAULT_GENERATORS, LATEST_SEED, Generator
 from minitorch.tensor.creation import wrap
 
 __all__ = [
@@ -55,7 +56,14 @@ def manual_seed(seed: int) -> Generator:
     seed = int(seed)
     for default in DEFAULT_GENERATORS.values():
         default().manual_seed(seed)
+    _seed_devices(seed)
     return _default_cpu_generator()
+
+
+def _seed_devices(seed: int) -> None:
+    """Seed the devices there are, and those whose generators are still to be made."""
+    LATEST_SEED[:] = [seed]
+    device_modules.seed_devices(seed)
 
 
 def seed() -> int:
@@ -63,6 +71,7 @@ def seed() -> int:
     value = _default_cpu_generator().seed()
     for default in DEFAULT_GENERATORS.values():
         default().manual_seed(value)
+    _seed_devices(value)
     return value
 
 
@@ -101,9 +110,17 @@ def fork_rng(
     if not enabled:
         yield
         return
-    kept = [(default(), default().state_array()) for default in DEFAULT_GENERATORS.values()]
+    kept = kept_states()
     try:
         yield
     finally:
         for generator, state in kept:
             generator.set_state_array(state)
+
+
+def kept_states() -> list[tuple[Generator, Any]]:
+    """Return the default generators of all devices that are in use, each with its state."""
+    generators = [default() for default in DEFAULT_GENERATORS.values()]
+    for backend in lazy.BACKENDS_BY_TYPE.values():
+        generators += [backend.default_generator(index) for index in range(backend.device_count())]
+    return [(generator, generator.state_array()) for generator in generators]

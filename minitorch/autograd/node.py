@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS
 from minitorch.dispatch.local_state import LocalState, current
-from minitorch.tensor.base import TensorBase, VersionCounter, ViewInfo, new_tensor
+from minitorch.tensor.base import Storage, TensorBase, VersionCounter, ViewInfo, new_tensor
 
 COMPILED = not __file__.endswith(".py")
 
@@ -166,6 +166,8 @@ class SavedOutput:
             raise RuntimeError(changed_text(self.handle, node, self.output_nr, counter.version, self.version))
         tensor: TensorBase = new_tensor(self.handle, self.key_set)
         tensor.version_counter = counter
+        if isinstance(counter, Storage):
+            tensor.storage_cell = counter  # the handle may be a view of its memory: a transposed result
         set_output(tensor, node, self.output_nr)
         return tensor
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from minitorch.backends.generators import HostGenerator
 from minitorch.core.device import device as device_class
-from minitorch.core.generator import Generator
+from minitorch.core.generator import LATEST_SEED, Generator
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, BACKENDS
 from minitorch.dispatch.local_state import current
 from minitorch.dispatch.tensor_keys import tensor_keys
@@ -32,8 +32,6 @@ from minitorch.tensor.memory import Memory
 
 _NORMAL_KEYS = AD_INPLACE_OR_VIEW | AUTOGRAD_KEYS
 _BYTE = np.dtype(np.uint8)
-# The seed of `manual_seed`, for generators that are made after it.
-latest_seed: list[int] = []
 
 
 def extent(shape: Any, strides: Any, itemsize: int) -> int:
@@ -228,8 +226,8 @@ class Backend(Memory):
         found = generators.get(index)
         if found is None:
             made = self.new_generator(index)
-            if latest_seed:
-                made.manual_seed(latest_seed[0])
+            if LATEST_SEED:
+                made.manual_seed(LATEST_SEED[0])
             else:
                 made.seed()
             found = generators.setdefault(index, made)
@@ -269,7 +267,10 @@ class Backend(Memory):
 
     def new_empty(self, shape: Any, strides: Any, dtype: Any, index: int) -> Any:
         """Return a tensor of uninitialised memory on device `index`; strides in bytes."""
-        with self.on_device(index):
+        if self.several:
+            with self.on_device(index):
+                root = self.allocate(extent(shape, strides, dtype.itemsize))
+        else:
             root = self.allocate(extent(shape, strides, dtype.itemsize))
         result = self.wrap(self.strided(root, tuple(shape), tuple(strides), 0, dtype))
         result.storage_cell = make_storage(root)

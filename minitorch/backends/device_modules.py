@@ -8,12 +8,14 @@ from typing import Any
 
 from minitorch.backends import lazy
 from minitorch.core.device import device as device_class
-from minitorch.core.device import known_device_types, rename_device_type
+from minitorch.core.device import known_accelerator_type, known_device_types, rename_device_type
 from minitorch.dispatch.operator import renamed_backends
 from minitorch.tensor.tensor import Tensor
 
 # Device type -> the module of its functions.
 DEVICE_MODULES: dict[str, Any] = {}
+# Device types whose modules are files of this package.
+_OWN_MODULES = ("cpu", "cuda")
 # Device types whose methods were generated, with what they were generated for.
 _METHODS: dict[str, set[str]] = {}
 # What has methods besides tensors: "Module" and "PackedSequence", entered by `minitorch.nn` when it is imported.
@@ -134,23 +136,44 @@ def register_device_module(device_type: str, module: Any) -> None:
     sys.modules[f"minitorch.{kind}"] = module
 
 
-def device_module(device_type: str) -> Any:
-    """Return the module of a device type.
+def check_name(name: str) -> None:
+    """Raise RuntimeError if ``minitorch.<name>`` or ``Tensor.<name>`` means something else than a device."""
+    if name in DEVICE_MODULES or name in _OWN_MODULES or name in known_device_types():
+        return
+    for owner, shown in ((sys.modules["minitorch"], "minitorch"), (Tensor, "minitorch.Tensor")):
+        if name in vars(owner) or hasattr(owner, name):
+            raise RuntimeError(f"the name {name!r} cannot be a device's: {shown}.{name} means something else")
+
+
+def get_device_module(device: Any = None) -> Any:
+    """Return the module of a device: ``minitorch.cpu``, ``minitorch.npu``.
+
+    Parameters
+    ----------
+    device : device or str, optional
+        The accelerator, or else the CPU, when omitted.
 
     Raises
     ------
     RuntimeError
         If there is none; the message says how to register one.
     """
-    found = DEVICE_MODULES.get(device_type)
-    if found is None:
-        found = getattr(sys.modules["minitorch"], device_type, None) if device_type in ("cpu", "cuda") else None
+    kind = (known_accelerator_type() or "cpu") if device is None else device_class(device).type
+    found = DEVICE_MODULES.get(kind)
+    if found is None and kind in _OWN_MODULES:
+        found = getattr(sys.modules["minitorch"], kind)
     if found is None:
         raise RuntimeError(
-            f"the device type {device_type!r} has no module minitorch.{device_type}; register one with "
-            f"minitorch._register_device_module({device_type!r}, module)"
+            f"Device '{kind}' does not have a corresponding module registered as 'minitorch.{kind}'. Register one with "
+            f"minitorch._register_device_module({kind!r}, module)"
         )
     return found
+
+
+def give_device_module(name: str) -> None:
+    """Make the functions of a device type that has no module yet."""
+    if name not in DEVICE_MODULES and name not in _OWN_MODULES:
+        register_device_module(name, DeviceModule(name))
 
 
 def seed_devices(seed: int) -> None:
@@ -306,8 +329,3 @@ def _move_storage(storage: Any, device: Any, non_blocking: bool) -> Any:
 
 
 _MOVERS = {"Module": _move_module, "PackedSequence": _move_sequence}
-
-
-def is_device_type(name: str) -> bool:
-    """Return whether there is a device type of this name."""
-    return name in known_device_types()

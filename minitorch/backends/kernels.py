@@ -22,7 +22,7 @@ from minitorch.ops.registry import DECLARATIONS
 from minitorch.tensor.base import TensorBase, new_tensor
 from minitorch.tensor.memory import WRITES_ONE_VALUE, refuse_overlap
 
-_PLAIN = (bool, int, float, complex, str, type(None))
+_PLAIN = frozenset((bool, int, float, complex, type(None)))
 # Made of the backend's memory and copies (`transfer`), which know of several devices.
 OF_MEMORY = frozenset(
     (
@@ -50,16 +50,17 @@ class BackendKernel(Kernel):
     ----------
     written : tuple of (int, str)
         Position and name of the arguments that the operator writes, in the order of its returns.
-    is_view : bool
+    is_view, gives_tensors : bool
+        Whether it returns views; whether it returns tensors and nothing else.
     """
 
-    __slots__ = ("backend", "is_prepared", "is_view", "written")
+    __slots__ = ("backend", "gives_tensors", "is_prepared", "is_view", "written")
 
     def __init__(self, backend: Any, fn: Callable):
         Kernel.__init__(self, fn)
         self.backend = backend
         self.is_prepared = False
-        self.is_view = False
+        self.is_view = self.gives_tensors = False
         self.written: tuple = ()
 
     def prepare(self, op: Any) -> None:
@@ -67,6 +68,7 @@ class BackendKernel(Kernel):
         schema = op.schema
         self.written = tuple([(i, a.name) for i, a in enumerate(schema.arguments) if a.is_write])
         self.is_view = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
+        self.gives_tensors = all(r.type.base == "Tensor" for r in schema.returns)
         self.is_prepared = True
 
     def run(self, op: Any, entry: Any, args: tuple, kwargs: dict | None) -> Any:
@@ -149,7 +151,7 @@ class BackendKernel(Kernel):
             return tuple([self.wrap_result(op, item, handles) for item in result])
         if type(result) is list:
             return [self.wrap_result(op, item, handles) for item in result]
-        if isinstance(result, _PLAIN):
+        if type(result) in _PLAIN and (result is None or not self.gives_tensors):
             return result
         return self.wrap_handle(op, result, handles)
 
@@ -230,7 +232,7 @@ class NamespaceKernel(BackendKernel):
         return BackendKernel.finish_writing(self, op, targets, result if self.stores else None)
 
     def wrap_handle(self, op: Any, result: Any, handles: list) -> Any:
-        if isinstance(result, (np.ndarray, np.generic)) and not isinstance(result, self.backend.array_type):
+        if isinstance(result, (np.ndarray, np.generic, *_PLAIN)) and not isinstance(result, self.backend.array_type):
             return self.backend.tensor_from_host(np.asarray(result), self.backend.current_device())
         return BackendKernel.wrap_handle(self, op, result, handles)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -32,7 +31,6 @@ class DeviceUnavailable(NotImplementedError, AssertionError):
     """
 
 
-@dataclass
 class LazyBackend:
     """A backend that is imported when its device is first used.
 
@@ -45,10 +43,11 @@ class LazyBackend:
         What to type where a library is missing.
     """
 
-    name: str
-    key: str
-    target: str
-    install: str = ""
+    def __init__(self, name: str, key: str, target: str, install: str = ""):
+        self.name = name
+        self.key = key
+        self.target = target
+        self.install = install
 
 
 LAZY_BACKENDS: dict[str, LazyBackend] = {}
@@ -74,12 +73,13 @@ def register_lazy_backend(name: str, key: str, target: str, *, install: str = ""
     """
     if ":" not in target:
         raise ValueError(f"register_lazy_backend: the target is 'module:function', not {target!r}")
+    from minitorch.backends.device_modules import check_name, generate_methods, give_device_module
+
+    check_name(name)
     if name not in devices.known_device_types():
         devices.register_device_type(name, key)
     LAZY_BACKENDS[name] = LazyBackend(name, key, target, install)
-    from minitorch.backends.device_modules import DeviceModule, generate_methods, register_device_module
-
-    register_device_module(name, DeviceModule(name))
+    give_device_module(name)
     generate_methods(name)
 
 

@@ -58,6 +58,7 @@ def register_backend(name: str, backend: Backend, key: str | None = None) -> Bac
             raise RuntimeError(f"register_backend: there is a backend for the device {name!r} already")
         if backend.key:
             raise RuntimeError(f"register_backend: this backend is registered already, for the device {backend.name!r}")
+        device_modules.check_name(name)
         key = _choose_key(name, key)
         backend.adopt_key(name, key)
         _name_device(name, key)
@@ -66,8 +67,7 @@ def register_backend(name: str, backend: Backend, key: str | None = None) -> Bac
         _register_fallbacks(backend)
         GENERATOR_TYPES[name] = lambda device: backend.new_generator(backend.index_of(device))
         lazy.BACKENDS_BY_TYPE[name] = backend
-        if name not in device_modules.DEVICE_MODULES:
-            device_modules.register_device_module(name, device_modules.DeviceModule(name))
+        device_modules.give_device_module(name)
         device_modules.generate_methods(name)
         if devices.known_accelerator_type() is None:
             devices.set_accelerator_type(name)

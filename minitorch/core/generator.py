@@ -13,11 +13,46 @@ GENERATOR_TYPES: dict[str, type[Generator] | Callable[[Device], Generator]] = {}
 DEFAULT_GENERATORS: dict[str, Callable[[], Generator]] = {}
 """What returns the generator of draws that name none, for each device type."""
 
+LATEST_SEED: list[int] = []
+"""The seed of the last `manual_seed`, for the generators of devices that are made after it."""
+
 DEFAULT_SEED = 67280421310721
 """The seed of a generator that was not given one."""
 
 
-class Generator:
+class _OfDevice(type):
+    """Makes ``Generator(device)`` what the device's backend makes."""
+
+    def __call__(cls, *args, **kwargs):
+        if cls is Generator:
+            kind = Device(*args[:1] or (kwargs.get("device", "cpu"),))
+            make = generator_type(kind)
+            if not isinstance(make, type):
+                return make(kind)
+        return super().__call__(*args, **kwargs)
+
+
+def generator_type(device: Device) -> type[Generator] | Callable[[Device], Generator]:
+    """Return what makes the generators of a device.
+
+    Raises
+    ------
+    RuntimeError
+        If there are none.
+    """
+    found = GENERATOR_TYPES.get(device.type)
+    if found is None:
+        use_device_type(device.type)
+        found = GENERATOR_TYPES.get(device.type)
+    if found is None:
+        raise RuntimeError(
+            f"Device type {device.type.upper()} is not supported for torch.Generator() api: "
+            f"there are generators for {', '.join(GENERATOR_TYPES)}"
+        )
+    return found
+
+
+class Generator(metaclass=_OfDevice):
     """A stream of random numbers: an algorithm, a seed, and a position.
 
     ``Generator(device)`` returns an object of the class that the device's backend
@@ -37,17 +72,7 @@ class Generator:
     def __new__(cls, device: Device | str = "cpu") -> Generator:
         if cls is not Generator:
             return object.__new__(cls)
-        kind = Device(device).type
-        found = GENERATOR_TYPES.get(kind)
-        if found is None:
-            use_device_type(kind)
-            found = GENERATOR_TYPES.get(kind)
-        if found is None:
-            raise RuntimeError(
-                f"Device type {kind.upper()} is not supported for torch.Generator() api: "
-                f"there are generators for {', '.join(GENERATOR_TYPES)}"
-            )
-        return object.__new__(found) if isinstance(found, type) else found(Device(device))
+        return object.__new__(generator_type(Device(device)))  # type: ignore[arg-type]
 
     def __init__(self, device: Device | str = "cpu"):
         self.device = Device(device)

@@ -16,7 +16,7 @@ from minitorch.serialization.names import storage_kinds
 from minitorch.tensor.base import TensorBase, make_storage, new_tensor
 from minitorch.tensor.creation import wrap
 from minitorch.tensor.memory import memory_of
-from minitorch.tensor.storage import UntypedStorage
+from minitorch.tensor.storage import UntypedStorage, bytes_tensor
 
 
 class DamagedFile(RuntimeError):
@@ -49,12 +49,8 @@ class LoadedStorage:
             self.bytes.storage_of()
 
     def replace(self, storage: UntypedStorage) -> None:
-        """Take the memory of another storage of the CPU instead."""
-        data = storage._bytes()
-        if not isinstance(data, np.ndarray):
-            raise RuntimeError("load(): the storage that map_location returned must be on the CPU")
-        self.bytes = wrap(data)
-        self.bytes.storage_cell = storage._cell
+        """Take the memory of another storage instead."""
+        self.bytes = bytes_tensor(storage)
 
     def untyped(self) -> UntypedStorage:
         """Return it as users, and the rebuilding functions, get it."""

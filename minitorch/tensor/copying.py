@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from minitorch.core.device import device as device_class
+from minitorch.core.device import dispatch_key_name, use_device_type
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.core.meta_array import MetaArray
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, parse_key
 from minitorch.dispatch.local_state import current
+from minitorch.dispatch.tensor_keys import inference_keys, tensor_keys
 from minitorch.tensor.base import Storage, make_storage, new_tensor
 from minitorch.tensor.creation import wrap
-from minitorch.tensor.memory import memory_of, memory_of_backend
+from minitorch.tensor.memory import Memory, memory_of, memory_of_backend, memory_of_root
 from minitorch.tensor.operators import F
 from minitorch.tensor.storage import BorrowedStorage
 
@@ -56,9 +57,8 @@ def attributes_of(tensor: Any) -> dict[str, Any]:
 # ---------------------------------------------------------------- storages
 
 
-def _bytes_of(root: np.ndarray) -> np.ndarray:
-    """Return the memory of a CPU storage as a row of bytes."""
-    memory = memory_of_backend("CPU")
+def _bytes_of(memory: Memory, root: Any) -> Any:
+    """Return the memory of a storage as a row of bytes, a handle of its backend."""
     return memory.strided(root, (memory.nbytes(root),), (1,), 0, _UINT8)
 
 
@@ -71,12 +71,19 @@ def _storage_of_bytes(data: Any) -> Storage:
 def _reduce_storage(storage: Storage) -> tuple:
     root = storage.root
     if isinstance(root, np.ndarray):
-        return _storage_of_bytes, (np.ascontiguousarray(_bytes_of(root)),)
+        return _storage_of_bytes, (np.ascontiguousarray(_bytes_of(memory_of_backend("CPU"), root)),)
     if isinstance(root, MetaArray):
         return _storage_of_meta, (root.storage_size,)
-    raise TypeError(
-        f"cannot pickle memory of type {type(root).__name__}; move the tensor to the CPU"
-    )
+    memory = memory_of_root(root)
+    values = np.ascontiguousarray(memory.to_host(_bytes_of(memory, root)))
+    return _storage_on_device, (values, memory.device_of(root))
+
+
+def _storage_on_device(values: Any, device: device_class) -> Storage:
+    """Return a storage on a device that owns a copy of bytes."""
+    use_device_type(device.type)
+    memory = memory_of_backend(dispatch_key_name(device.type))
+    return make_storage(memory.from_host(np.ascontiguousarray(values), device.index or 0))
 
 
 def _storage_of_meta(nbytes: int) -> Storage:
@@ -91,10 +98,14 @@ def _copy_storage(storage: Storage, memo: dict) -> Storage:
     found = memo.get(id(storage))
     if found is None:
         root = storage.root
-        if isinstance(root, np.ndarray):
-            found = _storage_of_bytes(_bytes_of(root).copy())
+        if isinstance(root, MetaArray):
+            found = _storage_of_meta(root.storage_size)
         else:
-            found = _reduce_storage(storage)[0](*_reduce_storage(storage)[1])
+            memory = memory_of_root(root)
+            new = memory.allocate_beside(root, memory.nbytes(root))
+            if memory.nbytes(root):
+                memory.copy_(_bytes_of(memory, new), _bytes_of(memory, root))
+            found = make_storage(new)
         memo[id(storage)] = found
         memo.setdefault(id(memo), []).append(storage)  # the id is used while the memo lives
     return found
@@ -110,7 +121,7 @@ def _handle_at(
     root = storage.root
     if isinstance(root, MetaArray):
         return MetaArray(shape, dtype.np, strides, offset, root.storage_size)
-    return memory_of_backend("CPU").strided(root, shape, strides, offset, dtype.np)
+    return memory_of_root(root).strided(root, shape, strides, offset, dtype.np)
 
 
 def rebuild_tensor(
@@ -123,22 +134,19 @@ def rebuild_tensor(
 ) -> Any:
     """Return a tensor that shows memory of `storage`; offset and strides in bytes."""
     handle = _handle_at(storage, dtype, offset, tuple(shape), tuple(strides))
-    result = wrap(handle) if isinstance(handle, np.ndarray) else _wrap_meta(handle)
+    if isinstance(handle, np.ndarray):
+        result = wrap(handle)
+    else:
+        keys = tensor_keys("Dense", memory_of_root(storage.root).key)
+        result = new_tensor(handle, inference_keys(keys) if current().inference_mode else keys)
     result.storage_cell = storage
     if requires_grad:
         result.requires_grad_(True)
     return result
 
 
-def _wrap_meta(handle: MetaArray) -> Any:
-    keys = parse_key("Meta").bits | parse_key("AutogradMeta").bits | AD_INPLACE_OR_VIEW
-    if current().inference_mode:
-        keys &= ~(AD_INPLACE_OR_VIEW | AUTOGRAD_KEYS)
-    return new_tensor(handle, keys)
-
-
 def _parts(tensor: Any) -> tuple:
-    """Return the arguments of `rebuild_tensor` that describe a CPU or meta tensor."""
+    """Return the arguments of `rebuild_tensor` that describe a tensor."""
     storage = tensor.storage_of()
     handle = tensor.handle
     offset = memory_of(tensor).offset(storage.root, handle) if handle.size else 0
@@ -150,6 +158,11 @@ def _parts(tensor: Any) -> tuple:
         tuple(handle.strides),
         tensor.requires_grad,
     )
+
+
+def _is_registered(tensor: Any) -> bool:
+    """Return whether the tensor's memory is that of a backend which is known by its handles."""
+    return isinstance(tensor.handle, memory_of(tensor).array_type)
 
 
 def rebuild_on_device(values: Any, device: str, requires_grad: bool) -> Any:
@@ -170,7 +183,7 @@ def rebuild_subclass(rebuild: Any, cls: type, args: tuple, state: dict) -> Any:
 
 def reduce_tensor(tensor: Any) -> tuple:
     """Return how `pickle` and `copy` make the tensor again."""
-    if isinstance(tensor.handle, (np.ndarray, MetaArray)):
+    if _is_registered(tensor):
         rebuild, args = rebuild_tensor, _parts(tensor)
     else:
         rebuild, args = (
@@ -200,7 +213,7 @@ def deepcopy_tensor(tensor: Any, memo: dict) -> Any:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
             "protocol at the moment: copy tensor.detach() instead"
         )
-    if isinstance(tensor.handle, (np.ndarray, MetaArray)):
+    if _is_registered(tensor):
         storage, dtype, offset, shape, strides, requires_grad = _parts(tensor)
         result = rebuild_tensor(
             _copy_storage(storage, memo), dtype, offset, shape, strides, requires_grad

@@ -6,8 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from minitorch.tensor.base import Storage, TensorBase
-from minitorch.tensor.memory import memory_of
+from minitorch.core.device import device as device_class
+from minitorch.core.meta_array import contiguous_strides
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW
+from minitorch.dispatch.tensor_keys import tensor_keys
+from minitorch.tensor.base import Storage, TensorBase, new_tensor
+from minitorch.tensor.memory import memory_of, strided_handle
 
 _BYTE = np.dtype("uint8")
 
@@ -66,12 +70,46 @@ class UntypedStorage:
     def _bytes(self) -> Any:
         return self._memory.strided(self._cell.root, (self.nbytes(),), (1,), 0, _BYTE)
 
+    def _on_host(self) -> Any:
+        """Return its bytes as a NumPy array, shared where the CPU sees the memory."""
+        handle = self._bytes()
+        shared = self._memory.share_with_host(handle)
+        return self._memory.to_host(handle) if shared is None else shared
+
     def tolist(self) -> list[int]:
         """Return its bytes as integers."""
-        return self._bytes().tolist()
+        return self._on_host().tolist()
 
     def __getitem__(self, index: Any) -> Any:
-        return self._bytes()[index]
+        return self._on_host()[index]
+
+    def to(self, device: Any) -> UntypedStorage:
+        """Return its bytes on a device: itself if it is there already."""
+        target = device_class(device)
+        here = self.device
+        if target.type == here.type and target.index in (None, here.index):
+            return self
+        return UntypedStorage(bytes_tensor(self).to(target))
+
+    def cpu(self) -> UntypedStorage:
+        """Return its bytes on the CPU: itself if it is there already."""
+        return self.to("cpu")
+
+    def clone(self) -> UntypedStorage:
+        """Return a copy on the same device."""
+        return UntypedStorage(bytes_tensor(self).clone())
+
+    def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
+        """Copy the bytes of a storage of the same size, on any device, into this one, and return it."""
+        if source.nbytes() != self.nbytes():
+            raise RuntimeError(f"size does not match, self was {self.nbytes()} bytes but src was {source.nbytes()} bytes")
+        bytes_tensor(self).copy_(bytes_tensor(source))
+        return self
+
+    def fill_(self, value: int) -> UntypedStorage:
+        """Set every byte, and return the storage."""
+        bytes_tensor(self).fill_(value)
+        return self
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, UntypedStorage) and self._cell is other._cell
@@ -81,3 +119,53 @@ class UntypedStorage:
 
     def __repr__(self) -> str:
         return f"[minitorch.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+
+
+def bytes_tensor(storage: UntypedStorage) -> Any:
+    """Return a tensor of uint8 that shows a whole storage."""
+    result = new_tensor(storage._bytes(), tensor_keys("Dense", storage._memory.key))
+    result.storage_cell = storage._cell
+    return result
+
+
+def set_storage(tensor: Any, source: Any, storage_offset: int, size: Any, stride: Any) -> Any:
+    """Do what `Tensor.set_` does.
+
+    Raises
+    ------
+    RuntimeError
+        If the source is on another device, of another dtype, or too small.
+    """
+    if source is None:
+        source, size, stride = tensor.new_empty([0]), (0,), (1,)
+    if isinstance(source, TensorBase):
+        if source.dtype is not tensor.dtype:
+            raise RuntimeError(
+                f"Could not set tensor of type {source.dtype} to a tensor of type {tensor.dtype}"
+            )
+        cell = source.storage_of()
+        if size is None:
+            size, stride, storage_offset = source.shape, source.stride(), storage_offset + source.storage_offset()
+        where = source.device
+    elif isinstance(source, UntypedStorage):
+        cell, where = source._cell, source.device
+    else:
+        raise TypeError(f"set_(): expected a Tensor or an UntypedStorage, but got {type(source).__name__}")
+    if where is not tensor.device:
+        raise RuntimeError(
+            f"Attempted to set the storage of a tensor on device \"{tensor.device}\" to a storage on different device "
+            f'"{where}". This is no longer allowed; the devices must match.'
+        )
+    itemsize = tensor.handle.itemsize
+    if size is None:
+        size = (memory_of(tensor).nbytes(cell.root) // itemsize - storage_offset,)
+    if stride is None:
+        stride = contiguous_strides(size, 1)
+    stand_in = new_tensor(tensor.handle, tensor.key_set)
+    stand_in.storage_cell = cell
+    handle = strided_handle(stand_in, tuple(size), tuple(stride), storage_offset)
+    if tensor.key_set & AD_INPLACE_OR_VIEW:
+        tensor.version_counter = tensor.counter_of()  # it stays the tensor's own
+    tensor.storage_cell, tensor.handle, tensor.shape_cache = cell, handle, None
+    tensor.bump_version()
+    return tensor

@@ -109,6 +109,11 @@ class Tensor(TensorBase):
                 raise RuntimeError(
                     f"assigned grad has data of a different type: grad is {value.dtype}, the tensor {self.dtype}"
                 )
+            if value.device is not self.device:
+                raise RuntimeError(
+                    f"assigned grad has data located on a different device: grad is on {value.device}, the tensor on "
+                    f"{self.device}"
+                )
         self.grad_slot = value
 
     @grad.deleter
@@ -167,6 +172,21 @@ class Tensor(TensorBase):
         from minitorch.tensor.storage import UntypedStorage
 
         return UntypedStorage(self)
+
+    def set_(self, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+        """Show the memory of another tensor or storage from now on, and return the tensor itself.
+
+        Parameters
+        ----------
+        source : Tensor or UntypedStorage, optional
+            Of a tensor, also the shape; nothing gives an empty tensor.
+        storage_offset : int
+        size, stride : sequence of int, optional
+            In elements; row-major where `stride` is missing, and the whole storage where both are.
+        """
+        from minitorch.tensor.storage import set_storage
+
+        return set_storage(self, source, storage_offset, size, stride)
 
     def is_contiguous(self, memory_format: Any = contiguous_format) -> bool:
         """Return whether elements lie in memory in the order of `memory_format`, without gaps."""
@@ -307,13 +327,16 @@ class Tensor(TensorBase):
         Raises
         ------
         RuntimeError
-            If it requires grad, or (TypeError) is not on the CPU; ``force=True`` detaches and copies.
+            If it requires grad, or (TypeError) is not in memory that the CPU sees; ``force=True`` detaches and copies.
         """
         if force:
             return self.detach().cpu().handle
         if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.device.type != "cpu":
+            shared = memory.memory_of(self).share_with_host(self.handle)
+            if shared is not None:
+                return shared
             raise TypeError(
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
                 "memory first."

@@ -24,10 +24,9 @@ from minitorch.autograd.grad_mode import enable_grad, no_grad
 from minitorch.autograd.graph import saved_tensors_hooks
 from minitorch.autograd.kernel import pack
 from minitorch.autograd.node import requires_grad
-from minitorch.core.generator import DEFAULT_GENERATORS
 from minitorch.dispatch.keys import AUTOCAST_KEYS
 from minitorch.dispatch.local_state import current
-from minitorch.random import fork_rng
+from minitorch.random import fork_rng, kept_states
 from minitorch.tensor.base import TensorBase
 
 __all__ = [
@@ -84,11 +83,7 @@ class _Surroundings:
     """The random state and autocast state that a function ran in, to run it in them again."""
 
     def __init__(self, preserve_rng_state: bool):
-        self._random = (
-            [(default(), default().state_array()) for default in DEFAULT_GENERATORS.values()]
-            if preserve_rng_state
-            else []
-        )
+        self._random = kept_states() if preserve_rng_state else []
         self._autocast = current().excluded & AUTOCAST_KEYS
 
     @contextlib.contextmanager

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from minitorch.autograd.hooks import RemovableHandle, add_hook
+from minitorch.backends.device_modules import take_class
 from minitorch.core.device import device as device_class
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.nn.parameter import Buffer, Parameter
@@ -1209,3 +1210,6 @@ def _parse_to(args: tuple, kwargs: dict) -> tuple[Any, Any, Any]:
     if device is not None and not isinstance(device, device_class):
         device = device_class(device)
     return device, dtype, memory_format
+
+
+take_class(Module)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from minitorch.backends.device_modules import take_class
 from minitorch.core.dtype import int64
 from minitorch.ops import functions as F
 from minitorch.tensor.base import TensorBase
@@ -78,6 +79,9 @@ class PackedSequence(_Packed):
     def is_cuda(self) -> bool:
         """Whether the data is on a CUDA device."""
         return self.data.is_cuda
+
+
+take_class(PackedSequence)
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
