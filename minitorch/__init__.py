@@ -66,8 +66,8 @@ newaxis = None
 # Imported when first named: `import minitorch` stays light.
 _SUBMODULES = frozenset(
     (
-        "accelerator", "amp", "backends", "cpu", "cuda", "fft", "func", "library", "linalg", "masked", "nn", "optim", "serialization",
-        "signal", "special", "testing", "tools", "utils",
+        "accelerator", "amp", "backends", "cpu", "cuda", "fft", "func", "library", "linalg", "masked", "nn", "optim",
+        "serialization", "signal", "special", "testing", "tools", "utils",
     )
 )
 _SERIALIZATION = ("load", "save")

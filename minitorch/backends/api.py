@@ -267,7 +267,10 @@ class Backend(Memory):
 
     def new_empty(self, shape: Any, strides: Any, dtype: Any, index: int) -> Any:
         """Return a tensor of uninitialised memory on device `index`; strides in bytes."""
-        with self.on_device(index):
+        if self.several:
+            with self.on_device(index):
+                root = self.allocate(extent(shape, strides, dtype.itemsize))
+        else:
             root = self.allocate(extent(shape, strides, dtype.itemsize))
         result = self.wrap(self.strided(root, tuple(shape), tuple(strides), 0, dtype))
         result.storage_cell = make_storage(root)

@@ -46,6 +46,8 @@ def index_of_call(backend: Any, args: Any, kwargs: Any) -> int:
     device = kwargs.get("device") if kwargs else None
     if device is not None and device.type == backend.name:
         return backend.index_of(device)
+    if not backend.several:
+        return 0
     for tensor in tensors_of(args, kwargs):
         if tensor.key_set & backend.backend_bit:
             return backend.device_of(tensor.handle).index or 0

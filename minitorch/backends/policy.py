@@ -202,7 +202,7 @@ def calling_line() -> tuple[str, int]:
     frame: Any = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith(_PACKAGE) and os.path.isabs(name) or name.startswith("<"):
+        if (not name.startswith(_PACKAGE) and os.path.isabs(name)) or name.startswith("<"):
             if not name.startswith("<frozen"):
                 return name, frame.f_lineno
         frame = frame.f_back

@@ -9,8 +9,8 @@ import numpy as np
 from minitorch.backends import storage_kernels
 from minitorch.backends.array import registry
 from minitorch.backends.array.binding import handle_of
-from minitorch.backends.array.views import to_copy_kernel
 from minitorch.backends.array.views import copy_kernel as host_copy_kernel
+from minitorch.backends.array.views import to_copy_kernel
 from minitorch.backends.fallback import refusal
 from minitorch.backends.kernels import share
 from minitorch.backends.placement import index_of_call

@@ -137,7 +137,7 @@ def set_storage(tensor: Any, source: Any, storage_offset: int, size: Any, stride
         If the source is on another device, of another dtype, or too small.
     """
     if source is None:
-        source = tensor.new_empty([0])
+        source, size, stride = tensor.new_empty([0]), (0,), (1,)
     if isinstance(source, TensorBase):
         if source.dtype is not tensor.dtype:
             raise RuntimeError(

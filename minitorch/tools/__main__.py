@@ -1,7 +1,8 @@
-"""``python -m minitorch.tools where mul.Tensor``, ``coverage`` and ``stubs``.
+"""``python -m minitorch.tools where mul.Tensor``, ``coverage``, ``doctor`` and ``stubs``.
 
     where NAME      the kernels of an operator, or of all overloads of a name, with file and line
     coverage [KEY]  how many operators each key serves; with a key, the operators it lacks
+    doctor DEVICE   what the backend of a device has and lacks, what that breaks, and the line to write
     stubs           writes the type stubs (``minitorch.tools.stubs``)
 """
 
@@ -98,6 +99,9 @@ def main(arguments: list[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("where", help="the kernels of an operator").add_argument("name")
     commands.add_parser("coverage", help="operators per key").add_argument("key", nargs="?")
+    doctor = commands.add_parser("doctor", help="what a backend lacks")
+    doctor.add_argument("device")
+    doctor.add_argument("--import", dest="wanted", default="", metavar="MODULE[:FUNCTION]", help="registers the backend")
     commands.add_parser("stubs", help="write the type stubs").add_argument("--check", action="store_true")
     args = parser.parse_args(arguments)
     try:
@@ -107,6 +111,12 @@ def main(arguments: list[str] | None = None) -> int:
             from minitorch.tools import stubs
 
             return stubs.main(["--check"] if args.check else [])
+        elif args.command == "doctor":
+            from minitorch.tools import doctor as examination
+
+            findings = examination.examine(args.device, args.wanted)
+            print(examination.text_of(args.device, findings))
+            return int(any(finding.is_gap for finding in findings))
         else:
             print("\n".join(missing(args.key)) if args.key else coverage())
     except (LookupError, RuntimeError) as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import compress
+
 import numpy as np
 import pytest
 from fresh import in_fresh_process
@@ -160,7 +162,8 @@ def test_views_share_memory_and_versions():
         for view, other in zip(views, wanted, strict=True):
             assert view.tolist() == other.tolist()
             assert view.shape == other.shape
-            assert [s for s, n in zip(view.stride(), view.shape) if n > 1] == [s for s, n in zip(other.stride(), other.shape) if n > 1]
+            long = [n > 1 for n in view.shape]  # the stride of a dimension of one element is nobody's business
+            assert list(compress(view.stride(), long)) == list(compress(other.stride(), long))
             assert view.storage_offset() == other.storage_offset()
             assert view.untyped_storage() == x.untyped_storage()
         before = x._version
@@ -217,7 +220,8 @@ def test_devices_of_one_call_are_one():
     for call in (lambda: x + minitorch.ones(2, 2), lambda: minitorch.ones(2, 2) + x, lambda: x @ minitorch.ones(2, 2)):
         with pytest.raises(RuntimeError) as caught:
             call()
-        assert "Expected all tensors to be on the same device, but found at least two devices, cpu and toy:0!" in str(caught.value)
+        text = "Expected all tensors to be on the same device, but found at least two devices, cpu and toy:0!"
+        assert text in str(caught.value)
     with pytest.raises(RuntimeError, match="same device"):
         minitorch.ones(2, 2).add_(x)
     assert (x + minitorch.tensor(2.0)).tolist() == [[3.0, 3.0]] * 2

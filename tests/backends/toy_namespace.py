@@ -29,6 +29,7 @@ class ToyNDArray(ToyArray):
     real = property(lambda self: from_host(self._memory.real), lambda self, value: self._set("real", value))
     imag = property(lambda self: from_host(self._memory.imag), lambda self, value: self._set("imag", value))
     __hash__ = object.__hash__
+    __array_ufunc__ = None  # ``np.float64(2) * array`` asks the array
 
     def _set(self, name, value):
         setattr(self._memory, name, to_host(value))
@@ -124,7 +125,7 @@ class ToyNamespace:
         value = getattr(np, name)
         if isinstance(value, np.ufunc):
             return _Ufunc(value)
-        if isinstance(value, type) and issubclass(value, (np.generic, np.dtype)) or not callable(value):
+        if (isinstance(value, type) and issubclass(value, (np.generic, np.dtype))) or not callable(value):
             return value
         return on_device(value)
 
