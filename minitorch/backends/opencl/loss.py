@@ -99,7 +99,8 @@ __kernel void run(__global const {storage_type(own)} *x, long fx, __global const
   {_walk(dtype, target_dtype, weight_dtype, inside)}
   parts[2 * get_global_id(0)] = loss; parts[2 * get_global_id(0) + 1] = total;
 }}
-__kernel void combine(__global const T *parts, __global {storage_type(own)} *y, __global {storage_type(own)} *weights, long chunks) {{
+__kernel void combine(
+    __global const T *parts, __global {storage_type(own)} *y, __global {storage_type(own)} *weights, long chunks) {{
   T loss = 0, total = 0;
   for (long c = 0; c < chunks; c++) {{ loss += parts[2 * c]; total += parts[2 * c + 1]; }}
   {store(own, "y", "0", division)} {store(own, "weights", "0", "total")}
@@ -158,8 +159,10 @@ def _backward_source(dtype, own, grad_dtype, target_dtype, weighted, total_dtype
     inside = f"if (w != 0) {{ {store(own, 'y', 'place', f'-({grad}){total_weight} * w')} }}"
     weight = f"__global const {storage_type(own)} *weight, long fw, " if weighted else ""
     return f"""{_head(dtype, own)}
-__kernel void run(__global const {storage_type(grad_dtype)} *grad, long fg, __global const {storage_type(target_dtype)} *target, long ft,
-    __global const {storage_type(total_dtype)} *total_weight, long fs, {weight}__global {storage_type(own)} *y, __global long *wrong,
+__kernel void run(
+    __global const {storage_type(grad_dtype)} *grad, long fg, __global const {storage_type(target_dtype)} *target, long ft,
+    __global const {storage_type(total_dtype)} *total_weight, long fs,
+    {weight}__global {storage_type(own)} *y, __global long *wrong,
     long count, long classes, long rest, long ignore, long chunk) {{
   grad += fg; target += ft; total_weight += fs; {'weight += fw;' if weighted else ''} T loss = 0, total = 0;
   {_walk(dtype, target_dtype, weight_dtype, inside)}

@@ -196,6 +196,11 @@ def make_plan(op, steps, leaf_dtypes, scalar_dtypes, acc, out, post, shape, axes
         blocks = inner_blocks * m
     if blocks > 1:
         out, post = acc, ""
+    # Lengths of 1 make the number of dimensions odd or even, so that fewer programs are built.
+    if len(kept) % 2 == 0:
+        kept.insert(0, (1, *[0] * (len(rows) + 1)))
+    if len(reduced) % 2:
+        reduced.insert(0, (1, *[0] * len(rows)))
     run = chunk_dim if columns else inner
     kinds = "".join([run_kind(s, run[0]) for s in run[(2 if columns else 1) :]])
     out_kind = run_kind(chunk_dim[1], wide_columns) if columns else "c"

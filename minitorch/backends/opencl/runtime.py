@@ -86,6 +86,8 @@ class Device:
         self.is_cpu = bool(cl_device.type & cl.device_type.CPU)
         self.unified = self.is_cpu and os.environ.get("MINITORCH_OPENCL_UNIFIED", "1") != "0"
         self.has_fp64 = bool(cl_device.double_fp_config)
+        # PoCL compiles a kernel anew for each size of its groups, which it would choose by the grid.
+        self.compiles_groups = cl_device.platform.name.startswith("Portable Computing Language")
         self.units = cl_device.max_compute_units
         self.max_alloc = cl_device.max_mem_alloc_size
         self.total_memory = cl_device.global_mem_size
@@ -284,6 +286,8 @@ class Device:
 
     def launch(self, kernel, global_size: tuple, args: tuple, written: tuple = (), local_size: tuple | None = None):
         """Enqueue a kernel; wait for it only where the host looks at memory it writes (`written`, blocks)."""
+        if local_size is None and self.compiles_groups:
+            local_size = (1 if global_size[0] % 16 else 16, 1, 1)[: len(global_size)]
         event = kernel(self.queue, global_size, local_size, *args)
         if self.recorder is not None:
             self.recorder.launches += 1

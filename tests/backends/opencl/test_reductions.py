@@ -22,7 +22,6 @@ if runtime.device_count() == 0:
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 DTYPES = ["?", "i1", "u1", "i2", "i4", "u4", "i8", "e", BFLOAT16, "f", "d", "F", "D"]
-FLOATS = ["e", BFLOAT16, "f", "d"]
 
 
 def random(shape, dtype="f", seed=0):
@@ -94,6 +93,8 @@ def test_reduce_of_all_dtypes_and_layouts(op, dtype):
     if op == "multiply" and x.dtype.kind in "fVc":
         x = (x * x.dtype.type(0.1) + x.dtype.type(1)).astype(x.dtype)  # neither overflow nor underflow in any order
     for name, host, a in layouts(x):
+        if name != "contiguous" and (op, dtype) not in (("add", "f"), ("add", BFLOAT16), ("maximum", "i8")):
+            continue
         for axis in AXES:
             high = wide(host)
             if op == "multiply" and host.dtype.kind in "fVc":
@@ -134,10 +135,9 @@ def test_nan_in_extrema(name, dtype):
     x[2, 3] = x[5, 0] = np.nan
     x[7] = np.nan
     x[8] = -np.inf
-    for _, host, a in layouts(x):
-        for axis in (None, 0, 1):
-            want = getattr(np, name).reduce(wide(host), axis=axis)
-            assert_same(reductions.reduce(name, a, axis), np.asarray(want).astype(x.dtype))
+    for axis in (None, 0, 1):
+        want = getattr(np, name).reduce(wide(x), axis=axis)
+        assert_same(reductions.reduce(name, from_host(x), axis), np.asarray(want).astype(x.dtype))
 
 
 @pytest.mark.parametrize("shape", [(1000003,), (3, 400000), (400000, 3), (1000, 1001), (60, 50, 40)], ids=str)
@@ -190,7 +190,9 @@ def test_places_of_extrema(dtype):
     x = random((40, 33), dtype)
     if x.dtype.kind in "fV":
         x[3, 4] = x[3, 20] = x[20, 4] = np.nan
-    for _, host, a in layouts(x):
+    for layout, host, a in layouts(x):
+        if x.dtype.char != "f" and layout != "contiguous":
+            continue
         h = wide(host)
         for axis in (None, 0, 1):
             assert_same(reductions.argmax(a, axis), h.argmax(axis))
@@ -201,11 +203,11 @@ def test_places_of_extrema(dtype):
 @pytest.mark.parametrize("dtype", ["i4", "f", "F"], ids=str)
 def test_variance(dtype):
     x = random((30, 41), dtype)
-    for _, host, a in layouts(x):
-        for axis in (None, 0, 1):
-            for ddof in (0, 1):
-                assert_same(reductions.var(a, axis, ddof=ddof), host.var(axis, ddof=ddof), scale=10)
-                assert_same(reductions.std(a, axis, ddof=ddof, keepdims=True), host.std(axis, ddof=ddof, keepdims=True), scale=10)
+    a = from_host(x)
+    for axis in (None, 0, 1):
+        for ddof in (0, 1):
+            assert_same(reductions.var(a, axis, ddof=ddof), x.var(axis, ddof=ddof), scale=10)
+        assert_same(reductions.std(a, axis, ddof=1, keepdims=True), x.std(axis, ddof=1, keepdims=True), scale=10)
 
 
 # ---------------------------------------------------------------- scans
@@ -220,7 +222,9 @@ SCANS = [
 @pytest.mark.parametrize(("op", "dtype"), SCANS, ids=str)
 def test_accumulate(op, dtype):
     x = random((6, 35), dtype)
-    for _, host, a in layouts(x):
+    for layout, host, a in layouts(x):
+        if layout != "contiguous" and x.dtype.char != "f":
+            continue
         for axis in range(-1, host.ndim):
             expected = sum_dtype(op, x.dtype)
             want = getattr(np, op).accumulate(wide(host).astype(expected if expected.kind in "iub" else wide(host).dtype), axis)
@@ -273,9 +277,27 @@ OPERATORS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ["i4", BFLOAT16, "f", "F"], ids=str)
-@pytest.mark.parametrize(("name", "args", "options"), OPERATORS, ids=lambda v: str(v) if not isinstance(v, dict) else "")
-def test_operators_give_what_the_array_kernels_give(name, args, options, dtype):
+@pytest.mark.parametrize(("name", "args", "options"), OPERATORS, ids=str)
+def test_operators_give_what_the_array_kernels_give(name, args, options):
+    check_operator(name, args, options, "f")
+    if args:  # the other form of an operator has the same function
+        check_operator(name, args, options, BFLOAT16)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "F"])
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        *[(name, ([1],)) for name in ("sum.dim_IntList", "mean.dim", "var_mean.correction", "amax", "logsumexp")],
+        *[(name, (1,)) for name in ("prod.dim_int", "max.dim", "argmin", "cumsum", "cummax")],
+        ("linalg_vector_norm", (2, [1])),
+    ],
+)
+def test_operators_of_integers_and_complex_numbers(name, args, dtype):
+    check_operator(name, args, {}, dtype)
+
+
+def check_operator(name, args, options, dtype):
     x = random((12, 37), dtype)
     if x.dtype.kind in "fV" and not name.startswith(("prod", "cumprod")):
         x[4, 5] = x[4, 6]
