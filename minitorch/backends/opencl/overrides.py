@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 OVERRIDES: dict[str, Callable] = {}
 # The modules that register some.
-MODULES: tuple[str, ...] = ("convolution", "normalization", "reduction_operators", "scans", "softmax")
+MODULES: tuple[str, ...] = (
+    "convolution", "index_operators", "normalization", "reduction_operators", "scans", "shape_operators", "softmax",
+    "sort_operators",
+)  # fmt: skip
 
 
 def override(*names: str):
