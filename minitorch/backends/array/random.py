@@ -34,10 +34,9 @@ def source(xp, generator):
     """Return `generator`, or the default one of the device that `xp` computes on."""
     if generator is not None:
         return generator
-    of_backend = getattr(xp, "default_generator", None)
-    if of_backend is not None:
-        return of_backend()
-    return DEFAULT_GENERATORS[_DEVICE_TYPES.get(xp.__name__, "cpu")]()
+    kind = _DEVICE_TYPES.get(xp.__name__)
+    # The namespace of a backend of its own knows the backend's generators.
+    return xp.default_generator() if kind is None else DEFAULT_GENERATORS[kind]()
 
 
 def _np(dtype):

@@ -354,7 +354,7 @@ def set_per_process_memory_fraction(fraction: float, device: Any = None) -> None
 
 def empty_cache() -> None:
     """Give the memory that is kept for tensors to come back to the driver, on all devices."""
-    for index in range(runtime.device_count() if drivers.loaded() else 0):
+    for index in range(device_count() if drivers.loaded() else 0):
         found = runtime.opened(index)
         if found:
             found.empty_cache()
@@ -398,3 +398,14 @@ def _readable(nbytes: int) -> str:
 def functions() -> dict[str, Any]:
     """Return what the module ``minitorch.opencl`` has, by name: all of the above."""
     return {name: globals()[name] for name in [*__all__, "_is_in_bad_fork"]}
+
+
+def attach(name: str) -> None:
+    """Give the module of a device type that was registered, ``minitorch.<name>``, the functions above."""
+    import minitorch
+    from minitorch.backends.opencl import indices
+
+    indices.device_type = name
+    module = minitorch.get_device_module(name)
+    for function, value in functions().items():
+        setattr(module, function, value)

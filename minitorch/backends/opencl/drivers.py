@@ -348,7 +348,8 @@ def diagnose() -> str:
     lines.append(f"What is remembered lies in {icd.cache_folder()}")
     tools = {tool: shutil.which(tool) for tool in ("ld", "gcc")}
     lines.append("PoCL needs: " + ", ".join(f"{tool} ({path or 'MISSING'})" for tool, path in tools.items()))
-    lines.append("Drivers:" if _state.tried else "Drivers: those that the loader finds")
+    loaders = "those that the loader finds" if _cl is not None else "not looked for"
+    lines.append("Drivers:" if _state.tried else f"Drivers: {loaders}")
     for library, verdict in _state.tried:
         said = "passed" if verdict.flawless() else verdict.reason or "some devices fail"
         if not verdict.passed():
