@@ -213,6 +213,27 @@ def test_copies_casts_and_layouts():
 
 
 @in_fresh_process
+def test_factories_and_fills_need_no_kernels():
+    register_toy(devices=2)
+    with fallback_policy("error"):
+        for device in ("toy:0", "toy:1"):
+            x = minitorch.full((2, 2), 7, device=device)
+            assert (x.tolist(), x.dtype, str(x.device)) == ([[7, 7], [7, 7]], minitorch.int64, device)
+            made = [minitorch.zeros(2, device=device), minitorch.ones(2, device=device), minitorch.full_like(x, 3)[0]]
+            made += [minitorch.zeros_like(x)[0], x.new_ones(2), minitorch.scalar_tensor(4, device=device)]
+            assert [t.tolist() for t in made] == [[0.0, 0.0], [1.0, 1.0], [3, 3], [0, 0], [1, 1], 4.0]
+            assert {str(t.device) for t in made} == {device}
+            x[0].zero_()
+            x[:, 1].fill_(9)
+            assert x.tolist() == [[0, 9], [7, 9]]
+            assert minitorch.zeros_like(x.t()).stride() == (1, 2)
+        assert minitorch.ones(0, device="toy").tolist() == []
+        assert minitorch.ones(2, dtype=minitorch.bfloat16, device="toy").tolist() == [1.0, 1.0]
+        with pytest.raises(RuntimeError, match="overflow"):
+            minitorch.full((2,), 300, dtype=minitorch.int8, device="toy")
+
+
+@in_fresh_process
 def test_devices_of_one_call_are_one():
     register_toy()
     fallback_policy("allow")
