@@ -195,5 +195,7 @@ def test_random_numbers_of_a_device_leave_the_cpu_s_stream_alone():
     assert minitorch.equal(first, cpu[0])
     assert minitorch.equal(on_toy.cpu(), cpu[0])  # a stream of its own, of the same seed
     assert minitorch.empty(3).toy().uniform_(generator=minitorch.Generator("toy").manual_seed(5)).tolist() == cpu[0].tolist()
+    with pytest.raises(RuntimeError, match="Expected a 'toy' device type for generator but found 'cpu'"):
+        minitorch.empty(3).toy().uniform_(generator=minitorch.Generator())
     generator = minitorch.Generator("toy:0").manual_seed(5)
     assert minitorch.rand(3, device="toy", generator=generator).tolist() == cpu[0].tolist()
