@@ -7,7 +7,7 @@ from collections.abc import Callable
 OVERRIDES: dict[str, Callable] = {}
 # The modules that register some.
 MODULES: tuple[str, ...] = (
-    "convolution", "index_operators", "loss", "normalization", "optimizers", "reduction_operators", "scans", "shape_operators",
+    "activation", "convolution", "index_operators", "loss", "normalization", "optimizers", "reduction_operators", "scans", "shape_operators",
     "softmax", "sort_operators",
 )  # fmt: skip
 
