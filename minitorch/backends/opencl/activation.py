@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from minitorch.backends import NoKernel
 from minitorch.backends.opencl.array import CLArray
 from minitorch.backends.opencl.ctypes import FLOAT32, FLOAT64, is_narrow
@@ -14,7 +12,7 @@ from minitorch.backends.opencl.overrides import override
 from minitorch.backends.opencl.pointwise import cast
 from minitorch.backends.opencl.ufuncs import UFUNCS, where
 
-exp, tanh, maximum = UFUNCS["exp"], UFUNCS["tanh"], UFUNCS["maximum"]
+exp, maximum = UFUNCS["exp"], UFUNCS["maximum"]
 
 
 def _real_function(op: str, a: CLArray) -> CLArray:
@@ -102,10 +100,10 @@ def gelu(self, *, approximate="none"):
     (x,) = _wide(self)
     if approximate == "tanh":
         inner = (x + x * x * x * 0.044715) * math.sqrt(2 / math.pi)
-        return cast(x * 0.5 * (tanh(inner) + 1), self.dtype)
+        return cast(x * _sigmoid(inner * 2), self.dtype)  # (1 + tanh u) / 2, without the loss where u is far below 0
     if approximate != "none":
         raise NoKernel("unknown approximation")
-    return cast(x * 0.5 * (_real_function("erf", x * math.sqrt(0.5)) + 1), self.dtype)
+    return cast(x * 0.5 * _real_function("erfc", x * -math.sqrt(0.5)), self.dtype)
 
 
 @override("gelu_backward")
@@ -114,11 +112,11 @@ def gelu_backward(grad_output, self, *, approximate="none"):
     g, x = _wide(grad_output, self)
     if approximate == "tanh":
         beta = math.sqrt(2 / math.pi)
-        inner = tanh((x + x * x * x * 0.044715) * beta)
-        slope = (x * x * (3 * 0.044715) + 1) * beta
-        result = g * ((inner + 1) * 0.5 + x * 0.5 * (1 - inner * inner) * slope)
+        s = _sigmoid((x + x * x * x * 0.044715) * (2 * beta))
+        slope = (x * x * (3 * 0.044715) + 1) * (2 * beta)
+        result = g * (s + x * s * (1 - s) * slope)
     elif approximate == "none":
-        below = (_real_function("erf", x * math.sqrt(0.5)) + 1) * 0.5
+        below = _real_function("erfc", x * -math.sqrt(0.5)) * 0.5
         density = exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi))
         result = g * (below + x * density)
     else:
@@ -139,4 +137,3 @@ def _special(name: str, op: str):
 
 _special("erf", "erf")
 _special("erfc", "erfc")
-_ = np
