@@ -166,6 +166,11 @@ class _Call:
         if isinstance(value, device_class):
             return cpu
         if isinstance(value, Generator):
+            if value.device.type != self.backend.name:
+                raise RuntimeError(
+                    f"Expected a '{self.backend.name}' device type for generator but found '{value.device.type}' "
+                    f"({self.op.qualname})"
+                )
             return host_stream(value)
         return value
 

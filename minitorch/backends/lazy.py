@@ -96,8 +96,8 @@ def load(type: str) -> None:
     DeviceUnavailable
         If there is none, or it cannot be imported.
     """
-    if type in _BUILT_IN or type in BACKENDS_BY_TYPE:
-        return
+    if type in _BUILT_IN or (type in BACKENDS_BY_TYPE and type not in _loading):
+        return  # one that is being loaded by another thread may lack kernels yet
     lazy = LAZY_BACKENDS.get(type)
     if lazy is not None:
         with _lock:

@@ -9,8 +9,9 @@ import numpy as np
 from minitorch.backends import storage_kernels
 from minitorch.backends.array import registry
 from minitorch.backends.array.binding import handle_of
+from minitorch.backends.array.factories import full_kernel
 from minitorch.backends.array.views import copy_kernel as host_copy_kernel
-from minitorch.backends.array.views import to_copy_kernel
+from minitorch.backends.array.views import fill_kernel, to_copy_kernel
 from minitorch.backends.fallback import refusal
 from minitorch.backends.kernels import share
 from minitorch.backends.placement import index_of_call
@@ -54,6 +55,47 @@ class EmptyKernel(MemoryKernel):
         geometry = self.fn(*[handle_of(a) for a in args], **keywords)
         index = index_of_call(self.backend, args, kwargs)
         return self.backend.new_empty(geometry.shape, geometry.strides, geometry.dtype, index)
+
+
+def fill(backend: Any, handle: Any, one: np.ndarray) -> None:
+    """Set all elements of a handle to the only one of an array: a copy of it, expanded (stride 0)."""
+    if handle.size:
+        moved = backend.from_host(one, backend.device_of(handle).index or 0)
+        backend.copy_(handle, backend.strided(moved, tuple(handle.shape), (0,) * handle.ndim, 0, handle.dtype))
+
+
+class FilledKernel(EmptyKernel):
+    """``zeros``, ``full_like`` and their kind: memory like `EmptyKernel`'s, filled.
+
+    Attributes
+    ----------
+    value : number or None
+        None: the operator's last argument.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, backend: Any, fn: Any, value: Any):
+        EmptyKernel.__init__(self, backend, fn)
+        self.value = value
+
+    def run(self, op: Any, entry: Any, args: tuple, kwargs: dict | None) -> Any:
+        result = EmptyKernel.run(self, op, entry, args, kwargs)
+        value = args[-1] if self.value is None else self.value
+        one = full_kernel(np, (1,), value, dtype=from_numpy_dtype(result.handle.dtype))
+        fill(self.backend, result.handle, one)
+        return result
+
+
+class FillKernel(MemoryKernel):
+    """``zero_`` and ``fill_``."""
+
+    __slots__ = ()
+
+    def run(self, op: Any, entry: Any, args: tuple, kwargs: dict | None) -> Any:
+        target = args[0]
+        fill(self.backend, target.handle, fill_kernel(np, np.empty(1, target.handle.dtype), args[1] if len(args) > 1 else 0))
+        return target
 
 
 class ViewKernel(MemoryKernel):
@@ -274,6 +316,12 @@ def register(backend: Any) -> None:
     storage_kernels.register(key)
     for name in ("empty.memory_format", "empty_strided", "empty_permuted", "empty_like"):
         OPERATORS["aten::" + name].register(key, EmptyKernel(backend, SHAPES[name]))
+    for name, value in (("zeros", 0), ("ones", 1), ("full", None), ("scalar_tensor", None)):
+        OPERATORS["aten::" + name].register(key, FilledKernel(backend, SHAPES[name], value))
+    for name, value in (("zeros_like", 0), ("ones_like", 1), ("full_like", None)):
+        OPERATORS["aten::" + name].register(key, FilledKernel(backend, SHAPES[name], value))
+    OPERATORS["aten::zero_"].register(key, FillKernel(backend, SHAPES["zero_"]))
+    OPERATORS["aten::fill_.Scalar"].register(key, FillKernel(backend, SHAPES["fill.Scalar"]))
     for name in registry.VIEW_KERNELS:
         OPERATORS["aten::" + name].register(key, ViewKernel(backend, SHAPES[name]))
     for name, kind in (

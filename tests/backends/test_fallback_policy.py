@@ -110,6 +110,12 @@ def test_composites_are_taken_apart_and_do_not_fall_back():
     minitorch.nn.functional.layer_norm(minitorch.ones(2, 3).toy(), [3])
     assert fallback_report().operators() == ["aten::native_layer_norm"]
     clear_fallbacks()
+    x, weight = minitorch.ones(2, 3).toy(), minitorch.ones(4, 3).toy().requires_grad_()
+    minitorch.nn.functional.linear(x, weight, minitorch.ones(4).toy()).sum().backward()
+    assert weight.grad.tolist() == [[2.0] * 3] * 4
+    assert "aten::linear" not in fallback_report().operators()  # one kernel on the CPU, addmm elsewhere
+    assert "aten::addmm" in fallback_report().operators()
+    clear_fallbacks()
     minitorch.ones(2, 6).toy().reshape(3, 4).flatten().unsqueeze(0)
     assert len(fallback_report()) == 0
 
@@ -195,5 +201,7 @@ def test_random_numbers_of_a_device_leave_the_cpu_s_stream_alone():
     assert minitorch.equal(first, cpu[0])
     assert minitorch.equal(on_toy.cpu(), cpu[0])  # a stream of its own, of the same seed
     assert minitorch.empty(3).toy().uniform_(generator=minitorch.Generator("toy").manual_seed(5)).tolist() == cpu[0].tolist()
+    with pytest.raises(RuntimeError, match="Expected a 'toy' device type for generator but found 'cpu'"):
+        minitorch.empty(3).toy().uniform_(generator=minitorch.Generator())
     generator = minitorch.Generator("toy:0").manual_seed(5)
     assert minitorch.rand(3, device="toy", generator=generator).tolist() == cpu[0].tolist()

@@ -7,7 +7,7 @@ from itertools import compress
 import numpy as np
 import pytest
 from fresh import in_fresh_process
-from toy_backend import ToyBackend, add_some_kernels, register_toy
+from toy_backend import ToyArray, ToyBackend, add_some_kernels, register_toy
 
 import minitorch
 from minitorch import nn
@@ -213,6 +213,27 @@ def test_copies_casts_and_layouts():
 
 
 @in_fresh_process
+def test_factories_and_fills_need_no_kernels():
+    register_toy(devices=2)
+    with fallback_policy("error"):
+        for device in ("toy:0", "toy:1"):
+            x = minitorch.full((2, 2), 7, device=device)
+            assert (x.tolist(), x.dtype, str(x.device)) == ([[7, 7], [7, 7]], minitorch.int64, device)
+            made = [minitorch.zeros(2, device=device), minitorch.ones(2, device=device), minitorch.full_like(x, 3)[0]]
+            made += [minitorch.zeros_like(x)[0], x.new_ones(2), minitorch.scalar_tensor(4, device=device)]
+            assert [t.tolist() for t in made] == [[0.0, 0.0], [1.0, 1.0], [3, 3], [0, 0], [1, 1], 4.0]
+            assert {str(t.device) for t in made} == {device}
+            x[0].zero_()
+            x[:, 1].fill_(9)
+            assert x.tolist() == [[0, 9], [7, 9]]
+            assert minitorch.zeros_like(x.t()).stride() == (1, 2)
+        assert minitorch.ones(0, device="toy").tolist() == []
+        assert minitorch.ones(2, dtype=minitorch.bfloat16, device="toy").tolist() == [1.0, 1.0]
+        with pytest.raises(RuntimeError, match="overflow"):
+            minitorch.full((2,), 300, dtype=minitorch.int8, device="toy")
+
+
+@in_fresh_process
 def test_devices_of_one_call_are_one():
     register_toy()
     fallback_policy("allow")
@@ -403,3 +424,66 @@ def test_kernels_are_checked():
 
     with pytest.raises(NotImplementedError, match="flipped on Mondays only"), fallback_policy("error"):
         x.flip(0)
+
+
+@in_fresh_process
+def test_kernels_of_every_form():
+    backend = register_toy()
+
+    @backend.kernel("t")
+    def turned(x):
+        return ToyArray(x._memory.T)
+
+    @backend.kernel("unbind.int")
+    def rows(x, dim=0):
+        return [ToyArray(x._memory[i]) for i in range(x.shape[0])]
+
+    @backend.kernel("add.out")
+    def add_out(x, y, *, alpha=1, out):
+        out._memory[...] = x._memory + alpha * y._memory
+
+    @backend.kernel("mul.out")
+    def mul_out(x, y, *, out):
+        return ToyArray(x._memory * y._memory)
+
+    @backend.kernel("sub_.Tensor")
+    def sub_(x, y, alpha=1):
+        return ToyArray(x._memory - y._memory)
+
+    @backend.kernel("aminmax")
+    def aminmax(x, *, dim=None, keepdim=False):
+        return ToyArray(np.asarray(x._memory.min())), ToyArray(np.asarray(x._memory.max()))
+
+    @backend.kernel("cat")
+    def cat(tensors, dim=0):
+        return ToyArray(np.concatenate([x._memory for x in tensors], dim))
+
+    x = minitorch.arange(6.0).reshape(2, 3).toy()
+    with fallback_policy("error"):
+        view = x.t()
+        assert view.untyped_storage() == x.untyped_storage()
+        assert view._base is x
+        before = x._version
+        for row in (*view.unbind(0), x.unbind(0)[0]):
+            assert row.untyped_storage() == x.untyped_storage()
+            row.zero_()
+        assert x._version == before + 4
+        assert x.tolist() == [[0.0] * 3] * 2
+        ones = minitorch.ones(2, 3).toy()
+        out = minitorch.empty(2, 3, device="toy")
+        assert minitorch.add(ones, ones, alpha=3, out=out) is out
+        assert out.tolist() == [[4.0] * 3] * 2
+        grown = minitorch.empty(0, device="toy")
+        assert minitorch.mul(out, out, out=grown) is grown
+        assert grown.tolist() == [[16.0] * 3] * 2
+        version = out._version
+        assert out.sub_(ones) is out
+        assert out.tolist() == [[3.0] * 3] * 2
+        assert out._version == version + 1
+        smallest, largest = minitorch.aminmax(minitorch.tensor([3.0, 1.0]).toy())
+        assert (smallest.item(), largest.item()) == (1.0, 3.0)
+        assert minitorch.cat([ones, out]).shape == (4, 3)
+        with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+            minitorch.ones(1, 3).toy().sub_(ones)
+        with pytest.raises(RuntimeError, match="single memory location"):
+            minitorch.ones(3).toy().expand(2, 3).sub_(ones)
