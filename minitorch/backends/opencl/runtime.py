@@ -114,7 +114,10 @@ class Device:
     @property
     def queue(self):
         """The queue of the calling thread's current stream."""
-        return getattr(self.local, "queue", None) or self.default_queue
+        queue = getattr(self.local, "queue", None) or self.default_queue
+        if type(queue) is _ForkedQueue:
+            raise RuntimeError(drivers.FORKED)
+        return queue
 
     def new_queue(self):
         """Return another queue of this device; there are `_QUEUES` at most, which are then handed out again in turn.
