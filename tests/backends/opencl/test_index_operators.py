@@ -8,9 +8,11 @@ import pytest
 
 pytest.importorskip("pyopencl")
 
+from opencl_forms import FORMS, device_in_form
+
 from minitorch.backends import NoKernel
 from minitorch.backends.array.registry import ARRAY_KERNELS
-from minitorch.backends.opencl import geometry, index_operators, runtime, shape_operators, sort_operators
+from minitorch.backends.opencl import geometry, index_operators, shape_operators, sort_operators
 from minitorch.backends.opencl.array import CLArray, from_host
 from minitorch.backends.opencl.overrides import OVERRIDES
 from minitorch.ops.families import load_families
@@ -30,14 +32,10 @@ ON_HOST = {
 FORMATTED = {"index.Tensor"}
 
 
-@pytest.fixture(scope="module", params=["shared", "kernels", "gpu"])
+@pytest.fixture(params=FORMS)
 def device(request):
-    if request.param == "shared":
-        return runtime.device()
-    made = runtime.Device(0, runtime.device().cl_device)
-    made.unified = False
-    made.is_cpu = request.param == "kernels"
-    return made
+    """Return the device in each form that it has kernels for."""
+    return device_in_form(request.param)
 
 
 def numbers(shape, dtype="f4", seed=0):
