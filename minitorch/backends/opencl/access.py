@@ -99,6 +99,7 @@ def gather_checked(source: CLArray, offset: int, strides: tuple, places: list, t
     found = int((flag.to_host() if view is None else view)[0])
     if found:
         assign(flag, Scalar(0, INT32))
+        device.finish()  # the next call may go to another queue
     return found
 
 

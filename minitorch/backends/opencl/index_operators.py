@@ -7,6 +7,8 @@ stands for arguments that do not fit.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from minitorch.backends import NoKernel
@@ -34,21 +36,23 @@ from minitorch.backends.opencl.positions import flat_positions, limits, nonzero
 _INDEX_TYPES = (INT64, INT32)
 
 
-def checked(index: CLArray, bound: int, dim: int, error=RuntimeError) -> CLArray:
+def checked(index: CLArray, bound: int, dim: int, error: type[Exception] = RuntimeError) -> CLArray:
     """Return positions with memory; raise unless all are in ``range(bound)``."""
     if index.dtype not in _INDEX_TYPES:
         raise ValueError
     index.settle()
     low, high = limits(index)
     if low < 0 or high >= bound:
-        raise general._out_of_bounds(index.to_host(), bound, dim, error)
+        raise error(str(general._out_of_bounds(index.to_host(), bound, dim)))
     return index
 
 
-def number_of(array: CLArray, value, check_range=True) -> CLArray:
+def number_of(array: CLArray, value: Any, check_range=True) -> CLArray:
     """Return a Python number as an array of no dimensions of an array's type; refuse what that cannot hold."""
-    value = general._number(np, array, value, check_range)
-    return constant((), float(value) if array.dtype.kind == "V" else value, array.dtype, array.device)
+    value = general._number(np, array, value, check_range)  # a real number, except for complex arrays
+    if array.dtype.kind == "V":
+        value = float(value.real)
+    return constant((), value, array.dtype, array.device)
 
 
 def apart_from(block, array: CLArray) -> CLArray:
@@ -217,7 +221,7 @@ def scatter_reduce_kernel(self, dim, index, src, reduce, *, include_self=True):
 # ---------------------------------------------------------------- whole slices by position
 
 
-def _slices(out, dim, index, source, error=RuntimeError):
+def _slices(out, dim, index, source, error: type[Exception] = RuntimeError):
     """Return (dim, index, source) of the operators that write slices, checked."""
     if index.ndim > 1 or not -max(out.ndim, 1) <= dim < max(out.ndim, 1) or source.dtype != out.dtype:
         raise ValueError

@@ -119,10 +119,8 @@ def constant_pad_nd_kernel(self, pad, value=0):
         first, last = max(0, -before), n - max(0, -after)
         source = sliced(source, axis, first, max(first, last))
         places.append((max(0, before), size - max(0, after)))
-    number = np.asarray(value).astype(self.dtype) if self.dtype.kind != "V" else value
-    result = constant(
-        tuple(shape), float(number) if self.dtype.kind == "V" else number.item(), self.dtype, self.device
-    ).settle()
+    number = float(value) if self.dtype.kind == "V" else np.asarray(value).astype(self.dtype).item()
+    result = constant(tuple(shape), number, self.dtype, self.device).settle()
     target = result
     for axis, (start, stop) in enumerate(places):
         target = sliced(target, axis, start, max(start, stop))

@@ -8,6 +8,8 @@ import pytest
 
 pytest.importorskip("pyopencl")
 
+from opencl_forms import FORMS, device_in_form
+
 from minitorch.backends.opencl import geometry, indexing, joining, runtime
 from minitorch.backends.opencl.array import CLArray, from_host
 
@@ -18,15 +20,10 @@ MOVED = [np.dtype(t) for t in ("?", "i1", "u1", "i2", "i4", "i8", "u8", "f2", "f
 SUMMED = [np.dtype(t) for t in ("i1", "u1", "i2", "i4", "i8", "f2", "f4", "f8", "c8", "c16")] + [BFLOAT16]
 
 
-@pytest.fixture(scope="module", params=["shared", "kernels", "gpu"])
+@pytest.fixture(params=FORMS)
 def device(request):
-    """Return the device as it is, without shared memory, and in the forms that GPUs get."""
-    if request.param == "shared":
-        return runtime.device()
-    made = runtime.Device(0, runtime.device().cl_device)
-    made.unified = False
-    made.is_cpu = request.param == "kernels"
-    return made
+    """Return the device in each form that it has kernels for."""
+    return device_in_form(request.param)
 
 
 def numbers(shape, dtype, seed=0):
