@@ -86,7 +86,7 @@ def correlate(x: CLArray, weight: CLArray, g: Geometry) -> CLArray:
         g.channels // g.groups, per_output, g.groups, g.out[0], g.out[1], x.shape[2], x.shape[3], g.stride[0], g.dilation[0],
         g.kernel[0],
     )  # fmt: skip
-    device.launch(kernel, grid, args)
+    device.launch(kernel, grid, args, (), (1, 1, 1))
     return result
 
 
@@ -164,7 +164,7 @@ def weight_gradient(x: CLArray, grad: CLArray, g: Geometry) -> CLArray:
         per_channel, per_output, g.groups, g.out[0], length, x.shape[2], x.shape[3], g.stride[0], g.dilation[0], g.kernel[0],
         g.kernel[1], g.images, parts,
     )  # fmt: skip
-    device.launch(kernel, (per_channel * g.kernel[0] * runs, g.outputs // block, parts), args)
+    device.launch(kernel, (per_channel * g.kernel[0] * runs, g.outputs // block, parts), args, (), (1, 1, 1))
     return result[0] if parts == 1 else reductions.sum(result, axis=0)
 
 
