@@ -12,7 +12,10 @@ from minitorch.backends import fallback_report
 
 @pytest.mark.parametrize(
     ("kind", "options"),
-    [("SGD", {"lr": 0.1}), ("SGD", {"lr": 0.1, "momentum": 0.9}), ("Adam", {"lr": 0.01}), ("AdamW", {"lr": 0.01, "amsgrad": True})],
+    [
+        ("SGD", {"lr": 0.1}), ("SGD", {"lr": 0.1, "momentum": 0.9}), ("Adam", {"lr": 0.01}),
+        ("AdamW", {"lr": 0.01, "amsgrad": True}),
+    ],
 )
 def test_training_is_the_same_on_both_devices(kind, options):
     losses = {}
