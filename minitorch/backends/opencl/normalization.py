@@ -195,7 +195,8 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     _floating(dtype, weight, bias)
     if group <= 0 or C % group or input.size != N * C * HxW or input.size == 0:
         raise NoKernel("an empty input, or groups that do not fit")
-    _parameter(weight, (C,)), _parameter(bias, (C,))
+    for parameter in (weight, bias):
+        _parameter(parameter, (C,))
     input.settle()
     strides = format_strides(input)
     x = contiguous(input)
