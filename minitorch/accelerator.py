@@ -45,8 +45,9 @@ def current_accelerator(check_available: bool = False) -> device | None:
 
     Examples
     --------
-    >>> minitorch.accelerator.current_accelerator() or minitorch.device("cpu")
-    device(type='cpu')
+    >>> place = minitorch.accelerator.current_accelerator() or minitorch.device("cpu")
+    >>> minitorch.empty(2, device=place).device.type == place.type
+    True
     """
     backend = _backend()
     if backend is not None:

@@ -14,7 +14,13 @@ from minitorch.core.device import device as device_class
 from minitorch.core.generator import GENERATOR_TYPES
 from minitorch.dispatch.dispatcher import register_fallback
 from minitorch.dispatch.keys import BACKENDS, DispatchKey
-from minitorch.dispatch.operator import BACKEND_FALLBACKS, OPERATORS, FallthroughKernel, renamed_backends
+from minitorch.dispatch.operator import (
+    BACKEND_FALLBACKS,
+    OPERATORS,
+    FallthroughKernel,
+    PythonKernel,
+    renamed_backends,
+)
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.memory import register_memory
 
@@ -64,6 +70,7 @@ def register_backend(name: str, backend: Backend, key: str | None = None) -> Bac
         _name_device(name, key)
         register_memory(key, backend)
         transfer.register(backend)
+        _register_decompositions(key)
         _register_fallbacks(backend)
         GENERATOR_TYPES[name] = lambda device: backend.new_generator(backend.index_of(device))
         lazy.BACKENDS_BY_TYPE[name] = backend
@@ -123,6 +130,14 @@ def _name_device(name: str, key: str) -> None:
         renamed_backends[key] = name
     else:
         devices.register_device_type(name, key)
+
+
+def _register_decompositions(key: str) -> None:
+    """Take apart what is one kernel on the CPU and a composite in PyTorch (``linear``), until the backend has a kernel."""
+    from minitorch.modes.decompositions import DECOMPOSED
+
+    for name, fn in DECOMPOSED.items():
+        OPERATORS[f"aten::{name}"].register(key, PythonKernel(fn))
 
 
 def _register_fallbacks(backend: Backend) -> None:

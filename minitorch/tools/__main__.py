@@ -66,7 +66,7 @@ def served(op: Operator, key: str) -> str:
     reason = op.resolve(parse_key(key).slot)[1]
     if key in op.kernels:
         return "own kernel"
-    return "missing" if reason == "missing" else "composite"
+    return "missing" if reason in ("missing", "backend fallback") else "composite"  # on the CPU is not on the device
 
 
 def coverage() -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -65,18 +67,14 @@ def test_files():
     with pytest.raises(RuntimeError, match="map_location asks for device 'toy:5'.*Pass map_location='cpu'"):
         load(map_location="toy:5")
     net.load_state_dict(load(map_location="cpu")["net"])
-    path = "toy_file_of_test.pt"
-    try:
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "toy.pt")
         minitorch.save(x, path)
         code = f"import minitorch\ntry:\n    minitorch.load({path!r})\nexcept RuntimeError as error:\n    print(error)"
         done = run_python(code + f"\nprint(minitorch.load({path!r}, map_location='cpu').tolist())")
         text, values = done.stdout.splitlines()
         assert "the file has storages of device 'toy:1', which cannot be used here. Pass map_location='cpu'" in text
         assert values == "[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]"
-    finally:
-        import os
-
-        os.remove(path)
 
 
 @in_fresh_process

@@ -110,6 +110,12 @@ def test_composites_are_taken_apart_and_do_not_fall_back():
     minitorch.nn.functional.layer_norm(minitorch.ones(2, 3).toy(), [3])
     assert fallback_report().operators() == ["aten::native_layer_norm"]
     clear_fallbacks()
+    x, weight = minitorch.ones(2, 3).toy(), minitorch.ones(4, 3).toy().requires_grad_()
+    minitorch.nn.functional.linear(x, weight, minitorch.ones(4).toy()).sum().backward()
+    assert weight.grad.tolist() == [[2.0] * 3] * 4
+    assert "aten::linear" not in fallback_report().operators()  # one kernel on the CPU, addmm elsewhere
+    assert "aten::addmm" in fallback_report().operators()
+    clear_fallbacks()
     minitorch.ones(2, 6).toy().reshape(3, 4).flatten().unsqueeze(0)
     assert len(fallback_report()) == 0
 

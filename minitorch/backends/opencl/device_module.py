@@ -406,6 +406,6 @@ def attach(name: str) -> None:
     from minitorch.backends.opencl import indices
 
     indices.device_type = name
-    module = minitorch.get_device_module(name)
+    module = minitorch.get_device_module(name)  # type: ignore[attr-defined]
     for function, value in functions().items():
         setattr(module, function, value)

@@ -83,8 +83,10 @@ class Device:
         self.index = index
         self.cl_device = cl_device
         self.context = cl.Context([cl_device])
-        self.is_cpu = bool(cl_device.type & cl.device_type.CPU)
-        self.unified = self.is_cpu and os.environ.get("MINITORCH_OPENCL_UNIFIED", "1") != "0"
+        is_cpu = bool(cl_device.type & cl.device_type.CPU)
+        # The tests run the kernels for GPUs on a CPU.
+        self.is_cpu = {"cpu": True, "gpu": False}.get(os.environ.get("MINITORCH_OPENCL_KERNELS", ""), is_cpu)
+        self.unified = is_cpu and os.environ.get("MINITORCH_OPENCL_UNIFIED", "1") != "0"
         self.has_fp64 = bool(cl_device.double_fp_config)
         # PoCL compiles a kernel anew for each size of its groups, which it would choose by the grid.
         self.compiles_groups = cl_device.platform.name.startswith("Portable Computing Language")
@@ -112,7 +114,10 @@ class Device:
     @property
     def queue(self):
         """The queue of the calling thread's current stream."""
-        return getattr(self.local, "queue", None) or self.default_queue
+        queue = getattr(self.local, "queue", None) or self.default_queue
+        if type(queue) is _ForkedQueue:
+            raise RuntimeError(drivers.FORKED)
+        return queue
 
     def new_queue(self):
         """Return another queue of this device; there are `_QUEUES` at most, which are then handed out again in turn.
