@@ -175,6 +175,21 @@ def test_large(device):
         same(last, wanted)
 
 
+@pytest.mark.parametrize("rows", [63, 64, 333, 1000, 5001])
+def test_numbers_of_rows(device, rows):
+    """Rows are done in groups; the last group may have fewer than it has work-items for."""
+    x = numbers((rows, 5, 37), np.float32)
+    array = from_host(x, device)
+    order = np.random.RandomState(0).permutation(rows)
+    same(indexing.take(array, from_host(order, device), 0), x[order])
+    swapped = x.transpose(1, 0, 2)
+    same(indexing.take(geometry.permute(array, (1, 0, 2)), from_host(order, device), 1), swapped[:, order])
+    wanted = x.copy()
+    np.add.at(wanted, (slice(None), [1, 1, 4]), 2)
+    indexing.add_at(array, (slice(None), from_host(np.array([1, 1, 4]), device)), 2)
+    same(array, wanted)
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, None])
 def test_take(device, axis):
     x = numbers((3, 4, 5), np.float32)
