@@ -1,22 +1,22 @@
 """Convolution and its gradients by direct kernels.
 
 Note [Direct convolution]
-    Every case becomes a correlation of stride-1, stride-2 or wider windows over an image that was copied
-    once into memory with its padding (and, for the gradient of a strided convolution, with zeros between its
-    pixels).  Rows of that memory are long enough for the widest vector, so the kernel has no edges to test.
-    On a CPU device a work-item computes 8 channels of 16 neighbouring columns: each vector of pixels is used
+    Every case becomes a correlation over an image that was copied once into memory with its padding (and, for the
+    gradient of a strided convolution, with zeros between its pixels).  Where windows move by more than one column,
+    each row is copied into as many rows, of every second column and so on, so that what a vector of outputs needs
+    always lies side by side.  Rows of that memory are long enough for the widest vector, so the kernel has no edges
+    to test.  On a CPU device a work-item computes 8 channels of 16 neighbouring columns: each vector of pixels is used
     8 times.  The gradient of the weight is a sum over images and rows of products along the row; zeros behind
     the rows of the incoming gradient stand in for the tail.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from minitorch.backends import NoKernel
 from minitorch.backends.opencl import reductions
 from minitorch.backends.opencl.array import CLArray, empty
 from minitorch.backends.opencl.ctypes import FLOAT32, FLOAT64, INT32, compute_type, is_narrow
+from minitorch.backends.opencl.linalg import matmul
 from minitorch.backends.opencl.overrides import override
 from minitorch.backends.opencl.pointwise import assign, cast
 from minitorch.backends.opencl.ufuncs import UFUNCS
@@ -42,29 +42,42 @@ class Geometry:
         self.out = out
         columns = -(-out[1] // _WIDTH) * _WIDTH
         self.rows = (out[0] - 1) * stride[0] + (kernel[0] - 1) * dilation[0] + 1
-        # what the widest load reaches
-        self.row_length = columns * stride[1] + (kernel[1] - 1) * dilation[1] + _WIDTH
+        # what the widest load reaches, in each of the `stride` rows that a row is copied into
+        self.row_length = columns + ((kernel[1] - 1) * dilation[1]) // stride[1] + _WIDTH
 
 
-def padded_image(x: CLArray, size: tuple, rows: int, row_length: int, start: tuple, step: tuple = (1, 1)) -> CLArray:
-    """Return memory of ``rows x row_length`` zeros for each image and channel, with the image from `start` on.
+def padded_image(
+    x: CLArray, size: tuple, rows: int, row_length: int, start: tuple, step: tuple = (1, 1), phases: int = 1
+) -> CLArray:
+    """Return memory of zeros ``(images, channels, rows, phases, row_length)`` with the image from `start` on.
 
-    What would stand outside is left away; `step` puts zeros between the pixels.
+    What would stand outside is left away; `step` puts zeros between the pixels.  Column ``c`` of a row stands at
+    ``c // phases`` of the row's part ``c % phases``.
     """
-    memory = empty((*x.shape[:2], rows, row_length), x.dtype, x.device)
+    memory = empty((*x.shape[:2], rows, phases, row_length), x.dtype, x.device)
     memory.fill(0)
     memory.settle()
-    target, source = [slice(None)] * 2, [slice(None)] * 2
-    for n, first, s, limit in zip(size, start, step, (rows, row_length), strict=True):
-        skip = max(0, -(first // s)) if first < 0 else 0
-        count = min(n, -(-(limit - first) // s)) - skip
-        if count <= 0:
-            return memory
-        begin = first + skip * s
-        target.append(slice(begin, begin + (count - 1) * s + 1, s))
-        source.append(slice(skip, skip + count))
-    assign(memory[tuple(target)], x[tuple(source)])
+    first, skip, count = _part(size[0], start[0], step[0], rows)
+    if count <= 0:
+        return memory
+    down = slice(first, first + (count - 1) * step[0] + 1, step[0])
+    if phases > 1 and step[1] != 1:
+        raise NoKernel("zeros between the pixels of a strided convolution")
+    for phase in range(phases):
+        # the pixels whose column is `phase` more than a multiple of `phases`
+        lead = (phase - start[1]) % phases
+        pixels = x[:, :, skip : skip + count, lead::phases]
+        begin, drop, across = _part(pixels.shape[3], (start[1] + lead - phase) // phases, step[1], row_length)
+        if across > 0:
+            target = memory[:, :, down, phase, slice(begin, begin + (across - 1) * step[1] + 1, step[1])]
+            assign(target, pixels[..., drop : drop + across])
     return memory
+
+
+def _part(n: int, start: int, step: int, limit: int) -> tuple[int, int, int]:
+    """Return (first place, pixels left away before it, pixels) of a row of `n` laid from `start` on in `limit` places."""
+    skip = -(start // step) if start < 0 else 0
+    return start + skip * step, skip, min(n, -(-(limit - start) // step)) - skip
 
 
 def correlate(x: CLArray, weight: CLArray, g: Geometry) -> CLArray:
@@ -83,25 +96,17 @@ def correlate(x: CLArray, weight: CLArray, g: Geometry) -> CLArray:
     grid = (columns, g.out[0] * (g.outputs // block), g.images)
     args = (
         result.block.buffer, x.block.buffer, weight.block.buffer, x.offset // dtype.itemsize, weight.offset // dtype.itemsize,
-        g.channels // g.groups, per_output, g.groups, g.out[0], g.out[1], x.shape[2], x.shape[3], g.stride[0], g.dilation[0],
+        g.channels // g.groups, per_output, g.groups, g.out[0], g.out[1], x.shape[2], x.shape[4], g.stride[0], g.dilation[0],
         g.kernel[0],
     )  # fmt: skip
     device.launch(kernel, grid, args, (), (1, 1, 1))
     return result
 
 
-def _loads(stride: int, width: int = _WIDTH) -> str:
-    if stride == 1:
-        return "vload16(0, p)"
-    if stride == 2:
-        return "(T16)(vload16(0, p).even, vload16(0, p + 16).even)"
-    return "(T16)(" + ", ".join([f"p[{lane * stride}]" for lane in range(width)]) + ")"
-
-
 def _correlation_source(dtype, block, stride, kernel_columns, dilation, is_cpu) -> str:
     t = compute_type(dtype)
     vector = f"{t}16" if is_cpu else t
-    load = _loads(stride) if is_cpu else "p[0]"
+    load = "vload16(0, p)" if is_cpu else "p[0]"
     column = "get_global_id(0) * 16" if is_cpu else "get_global_id(0)"
     store = (
         """if (x0 + 16 <= OW) vstore16(a[i], 0, d);
@@ -117,14 +122,15 @@ __kernel void run(__global T *y, __global const T *x, __global const T *w, int o
   const int yy = r % OH, o0 = (r / OH) * {block}, g = o0 / O, b = o0 % O;
   V a[{block}];
   for (int i = 0; i < {block}; i++) a[i] = 0;
-  x += ox + (n * G + g) * C * XH * XW + yy * SH * XW + x0 * {stride};
+  XH *= {stride};
+  x += ox + (n * G + g) * C * XH * XW + yy * SH * {stride} * XW + x0;
   w += ow + g * C * KH * {kernel_columns} * O + b;
   for (int c = 0; c < C; c++) for (int ky = 0; ky < KH; ky++) {{
-    __global const T *row = x + (c * XH + ky * DH) * XW;
+    __global const T *row = x + (c * XH + ky * DH * {stride}) * XW;
     __global const T *q = w + (c * KH + ky) * {kernel_columns} * O;
     #pragma unroll
     for (int kx = 0; kx < {kernel_columns}; kx++) {{
-      __global const T *p = row + kx * {dilation};
+      __global const T *p = row + (kx * {dilation}) % {stride} * XW + (kx * {dilation}) / {stride};
       const V v = {load};
       #pragma unroll
       for (int i = 0; i < {block}; i++) a[i] = fma(v, (V)(q[kx * O + i]), a[i]);
@@ -161,7 +167,7 @@ def weight_gradient(x: CLArray, grad: CLArray, g: Geometry) -> CLArray:
     )
     args = (
         result.block.buffer, x.block.buffer, grad.block.buffer, x.offset // dtype.itemsize, grad.offset // dtype.itemsize,
-        per_channel, per_output, g.groups, g.out[0], length, x.shape[2], x.shape[3], g.stride[0], g.dilation[0], g.kernel[0],
+        per_channel, per_output, g.groups, g.out[0], length, x.shape[2], x.shape[4], g.stride[0], g.dilation[0], g.kernel[0],
         g.kernel[1], g.images, parts,
     )  # fmt: skip
     device.launch(kernel, (per_channel * g.kernel[0] * runs, g.outputs // block, parts), args, (), (1, 1, 1))
@@ -179,11 +185,12 @@ __kernel void run(__global T *gw, __global const T *x, __global const T *gy, int
   const int ky = r % KH, c = r / KH, o0 = get_global_id(1) * {block}, g = o0 / O, part = get_global_id(2);
   T16 a[{block}][{wide}];
   for (int i = 0; i < {block}; i++) for (int k = 0; k < {wide}; k++) a[i][k] = 0;
-  x += ox + (g * C + c) * XH * XW + ky * DH * XW + kx0 * {dilation};
+  XH *= {stride};
+  x += ox + (g * C + c) * XH * XW + ky * DH * {stride} * XW;
   gy += og + o0 * OH * OWP;
   const int from = (int)((long)N * part / P), to = (int)((long)N * (part + 1) / P);
   for (int n = from; n < to; n++) for (int y = 0; y < OH; y++) {{
-    __global const T *row = x + n * G * C * XH * XW + y * SH * XW;
+    __global const T *row = x + n * G * C * XH * XW + y * SH * {stride} * XW;
     __global const T *q = gy + (n * G * O * OH + y) * OWP;
     for (int j = 0; j < OWP; j += 16) {{
       T16 v[{block}];
@@ -191,8 +198,8 @@ __kernel void run(__global T *gw, __global const T *x, __global const T *gy, int
       for (int i = 0; i < {block}; i++) v[i] = vload16(0, q + i * OH * OWP + j);
       #pragma unroll
       for (int k = 0; k < {wide}; k++) {{
-        __global const T *p = row + j * {stride} + (kx0 + k < KW ? k : 0) * {dilation};
-        const T16 u = {_loads(stride)};
+        const int at = (kx0 + k < KW ? kx0 + k : 0) * {dilation};
+        const T16 u = vload16(0, row + at % {stride} * XW + at / {stride} + j);
         #pragma unroll
         for (int i = 0; i < {block}; i++) a[i][k] = fma(u, v[i], a[i][k]);
       }}
@@ -209,14 +216,27 @@ __kernel void run(__global T *gw, __global const T *x, __global const T *gy, int
 # ---------------------------------------------------------------- the cases
 
 
+def _is_product(g: Geometry) -> bool:
+    """Return whether each pixel is multiplied with one matrix."""
+    return g.kernel == (1, 1) and g.stride == (1, 1) and g.padding == (0, 0) and g.groups == 1 and g.out == tuple(g.size)
+
+
 def _forward(x, weight, g):
-    image = padded_image(x, g.size, g.rows, g.row_length, g.padding)
+    if _is_product(g):
+        return matmul(weight.reshape(g.outputs, g.channels), x.reshape(g.images, g.channels, -1)).reshape(
+            g.images, g.outputs, *g.out
+        )
+    image = padded_image(x, g.size, g.rows, g.row_length, g.padding, phases=g.stride[1])
     shaped = weight.reshape(g.groups, g.outputs // g.groups, g.channels // g.groups, *g.kernel)
     return correlate(image, shaped.transpose(0, 2, 3, 4, 1).copy(), g)
 
 
 def _input_gradient(grad, weight, g):
     """Return the gradient of the image: the turned weight slides over the gradient with zeros between its pixels."""
+    if _is_product(g):
+        return matmul(weight.reshape(g.outputs, g.channels).T, grad.reshape(g.images, g.outputs, -1)).reshape(
+            g.images, g.channels, *g.size
+        )
     turned = Geometry(
         g.images, g.outputs, g.out, g.channels, g.kernel, (1, 1), (0, 0), g.dilation, g.groups, g.size
     )
@@ -228,7 +248,10 @@ def _input_gradient(grad, weight, g):
 
 
 def _weight_gradient(x, grad, g):
-    return weight_gradient(padded_image(x, g.size, g.rows, g.row_length, g.padding), grad, g)
+    if _is_product(g):
+        rows = grad.reshape(g.images, g.outputs, -1), x.reshape(g.images, g.channels, -1)
+        return reductions.sum(matmul(rows[0], rows[1].swapaxes(1, 2)), axis=0)
+    return weight_gradient(padded_image(x, g.size, g.rows, g.row_length, g.padding, phases=g.stride[1]), grad, g)
 
 
 def _checked(x, weight, stride, padding, dilation, *others):
@@ -242,6 +265,8 @@ def _checked(x, weight, stride, padding, dilation, *others):
     d = x.ndim - 2
     if d not in (1, 2) or weight.ndim != x.ndim:
         raise NoKernel("not a convolution in one or two dimensions")
+    if not x.device.direct_convolution:
+        raise NoKernel("a product is faster")
     if x.dtype not in (FLOAT32, FLOAT64) or any([o is not None and o.dtype != x.dtype for o in (weight, *others)]):
         raise NoKernel("not of one type float32 or float64")
     if 0 in x.shape or 0 in weight.shape:
@@ -347,5 +372,3 @@ def convolution_backward(
         grad_weight = grad_weight.reshape(weight.shape)
     return grad_input, grad_weight, grad_bias
 
-
-_ = np
