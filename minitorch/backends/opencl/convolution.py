@@ -265,7 +265,7 @@ def _checked(x, weight, stride, padding, dilation, *others):
     d = x.ndim - 2
     if d not in (1, 2) or weight.ndim != x.ndim:
         raise NoKernel("not a convolution in one or two dimensions")
-    if not x.device.direct_convolution:
+    if not x.device.joins_work_items:
         raise NoKernel("a product is faster")
     if x.dtype not in (FLOAT32, FLOAT64) or any([o is not None and o.dtype != x.dtype for o in (weight, *others)]):
         raise NoKernel("not of one type float32 or float64")

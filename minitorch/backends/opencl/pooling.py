@@ -27,6 +27,8 @@ class Windows:
     def __init__(self, x: CLArray, kernel, stride, padding, dilation, ceil_mode):
         if x.ndim not in (3, 4) or 0 in x.shape or x.dtype.kind not in "fiuV":
             raise NoKernel("not images of numbers")
+        if not x.device.joins_work_items:
+            raise NoKernel("maxima of strided views are faster")
         x.settle()
         if not x.flags.c_contiguous and x.ndim == 4 and x.strides[1] == x.itemsize and x.shape[1] > 1:
             raise NoKernel("channels-last")
@@ -76,7 +78,7 @@ _HEAD = """
 """
 _FORWARD = """
 __kernel void run(__global T *y, __global const T *x, __global long *indices, int ox, int with_indices, GEOMETRY) {
-  const int j = get_global_id(0), i = get_global_id(1); const size_t plane = get_global_id(2);
+  const int flat = get_global_id(0), i = flat / OW, j = flat % OW; const size_t plane = get_global_id(1);
   x += ox + plane * H * W;
   T best = LOWEST; int at = -1;
   for (int ky = 0; ky < KH; ky++) {
@@ -97,7 +99,7 @@ __kernel void run(__global T *y, __global const T *x, __global long *indices, in
 _GATHER = """
 __kernel void run(__global T *gx, __global const T *gy, __global const X *x, __global const long *indices, int og, int ox, int oi,
                   EXTRA GEOMETRY) {
-  const int c = get_global_id(0), r = get_global_id(1); const size_t plane = get_global_id(2);
+  const int flat = get_global_id(0), r = flat / W, c = flat % W; const size_t plane = get_global_id(1);
   gy += og + plane * OH * OW; x += ox + plane * H * W; indices += oi + plane * OH * OW;
   T sum = 0;
   for (int ky = 0; ky < KH; ky++) {
@@ -133,7 +135,7 @@ _DIVISOR = """
 _AVERAGE = (
     """
 __kernel void run(__global T *y, __global const T *x, int ox, int include, int fixed, GEOMETRY) {
-  const int j = get_global_id(0), i = get_global_id(1); const size_t plane = get_global_id(2);
+  const int flat = get_global_id(0), i = flat / OW, j = flat % OW; const size_t plane = get_global_id(1);
   x += ox + plane * H * W;
 """
     + _DIVISOR
@@ -174,7 +176,7 @@ def _max(x, w: Windows, with_indices: bool):
         ("max pool", dtype, w.shape), lambda: _source(dtype, _FORWARD, w), "run", (None,) * 3 + (INT32,) * 6
     )
     args = (result.block.buffer, x.block.buffer, indices.block.buffer, _offset(x), int(with_indices), *w.numbers())
-    device.launch(kernel, (w.out[1], w.out[0], w.planes), args)
+    device.launch(kernel, (w.out[0] * w.out[1], w.planes), args)
     return result, indices
 
 
@@ -195,7 +197,7 @@ def _gathered(grad, x, indices, w: Windows, name: str, body: str, extra: tuple =
         result.block.buffer, grad.block.buffer, x.block.buffer, indices.block.buffer, _offset(grad), _offset(x), _offset(indices),
         *extra, *w.numbers(),
     )  # fmt: skip
-    device.launch(kernel, (w.size[1], w.size[0], w.planes), args)
+    device.launch(kernel, (w.size[0] * w.size[1], w.planes), args)
     return result
 
 
@@ -262,7 +264,7 @@ def avg_pool2d(self, kernel_size, stride=(), padding=(0,), ceil_mode=False, coun
         ("avg pool", dtype, w.shape), lambda: _source(dtype, _AVERAGE, w), "run", (None,) * 2 + (INT32,) * 7
     )
     args = (result.block.buffer, x.block.buffer, _offset(x), int(count_include_pad), divisor_override or 0, *w.numbers())
-    device.launch(kernel, (w.out[1], w.out[0], w.planes), args)
+    device.launch(kernel, (w.out[0] * w.out[1], w.planes), args)
     return result
 
 

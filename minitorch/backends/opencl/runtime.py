@@ -74,6 +74,8 @@ class Device:
     index : int
     is_cpu : bool
         Kernels take the form with one work-item for each run of elements.
+    joins_work_items : bool
+        The compiler makes vectors of neighbouring work-items.
     unified : bool
         Buffers lie over memory of the host, which NumPy reads and writes in place.
     """
@@ -86,8 +88,9 @@ class Device:
         is_cpu = bool(cl_device.type & cl.device_type.CPU)
         # The tests run the kernels for GPUs on a CPU.
         self.is_cpu = {"cpu": True, "gpu": False}.get(os.environ.get("MINITORCH_OPENCL_KERNELS", ""), is_cpu)
-        # PoCL's code for vectors in registers is slow: there a convolution is better a product, by BLAS.
-        self.direct_convolution = not self.is_cpu or "Intel" in cl_device.platform.name
+        # PoCL runs a kernel for one element at a time as it is written; there convolutions are better products by BLAS,
+        # and pooling maxima of whole arrays.
+        self.joins_work_items = not self.is_cpu or "Intel" in cl_device.platform.name
         self.unified = is_cpu and os.environ.get("MINITORCH_OPENCL_UNIFIED", "1") != "0"
         self.has_fp64 = bool(cl_device.double_fp_config)
         # PoCL compiles a kernel anew for each size of its groups, which it would choose by the grid.
