@@ -218,7 +218,9 @@ __kernel void run(__global T *gw, __global const T *x, __global const T *gy, int
 
 def _is_product(g: Geometry) -> bool:
     """Return whether each pixel is multiplied with one matrix."""
-    return g.kernel == (1, 1) and g.stride == (1, 1) and g.padding == (0, 0) and g.groups == 1 and g.out == tuple(g.size)
+    return (
+        g.kernel == (1, 1) and g.stride == (1, 1) and g.padding == (0, 0) and g.groups == 1 and g.out == tuple(g.size)
+    )
 
 
 def _forward(x, weight, g):
@@ -237,9 +239,7 @@ def _input_gradient(grad, weight, g):
         return matmul(weight.reshape(g.outputs, g.channels).T, grad.reshape(g.images, g.outputs, -1)).reshape(
             g.images, g.channels, *g.size
         )
-    turned = Geometry(
-        g.images, g.outputs, g.out, g.channels, g.kernel, (1, 1), (0, 0), g.dilation, g.groups, g.size
-    )
+    turned = Geometry(g.images, g.outputs, g.out, g.channels, g.kernel, (1, 1), (0, 0), g.dilation, g.groups, g.size)
     start = tuple([d * (k - 1) - p for d, k, p in zip(g.dilation, g.kernel, g.padding, strict=True)])
     image = padded_image(grad, g.out, turned.rows, turned.row_length, start, g.stride)
     shaped = weight.reshape(g.groups, g.outputs // g.groups, g.channels // g.groups, *g.kernel)
@@ -308,7 +308,16 @@ def _geometry(x, weight, stride, padding, dilation, groups, transposed, output_p
             ]
         )
         g = Geometry(
-            x.shape[0], weight.shape[1] * groups, size, weight.shape[0], kernel, stride, padding, dilation, groups, x.shape[2:]
+            x.shape[0],
+            weight.shape[1] * groups,
+            size,
+            weight.shape[0],
+            kernel,
+            stride,
+            padding,
+            dilation,
+            groups,
+            x.shape[2:],
         )
     if min(*g.out, *g.size) <= 0:
         raise NoKernel("sizes do not fit")
@@ -371,4 +380,3 @@ def convolution_backward(
         grad_weight = _weight_gradient(grad, x, g) if transposed else _weight_gradient(x, grad, g)
         grad_weight = grad_weight.reshape(weight.shape)
     return grad_input, grad_weight, grad_bias
-

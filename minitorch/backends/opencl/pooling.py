@@ -244,7 +244,12 @@ def max_pool2d_backward(grad_output, self, kernel_size, stride=(), padding=(0,),
 @_widened
 def max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
     """Give each gradient to the element that its index names."""
-    if grad_output.dtype != self.dtype or self.dtype.kind != "f" or indices.dtype != INT64 or indices.shape != grad_output.shape:
+    if (
+        grad_output.dtype != self.dtype
+        or self.dtype.kind != "f"
+        or indices.dtype != INT64
+        or indices.shape != grad_output.shape
+    ):
         raise NoKernel("operands of several dtypes")
     w = Windows(self, kernel_size, stride, padding, dilation, ceil_mode)
     return _gathered(grad_output, self, indices, w, "max pool gradient by index", _BY_INDEX)
@@ -252,7 +257,9 @@ def max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, pad
 
 @override("avg_pool2d")
 @_widened
-def avg_pool2d(self, kernel_size, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True, divisor_override=None):
+def avg_pool2d(
+    self, kernel_size, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True, divisor_override=None
+):
     """Return the mean of each window."""
     if self.dtype.kind != "f" or divisor_override == 0:
         raise NoKernel("integers, or a divisor of 0")
@@ -263,7 +270,14 @@ def avg_pool2d(self, kernel_size, stride=(), padding=(0,), ceil_mode=False, coun
     kernel = device.kernel(
         ("avg pool", dtype, w.shape), lambda: _source(dtype, _AVERAGE, w), "run", (None,) * 2 + (INT32,) * 7
     )
-    args = (result.block.buffer, x.block.buffer, _offset(x), int(count_include_pad), divisor_override or 0, *w.numbers())
+    args = (
+        result.block.buffer,
+        x.block.buffer,
+        _offset(x),
+        int(count_include_pad),
+        divisor_override or 0,
+        *w.numbers(),
+    )
     device.launch(kernel, (w.out[0] * w.out[1], w.planes), args)
     return result
 

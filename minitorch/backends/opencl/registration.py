@@ -33,6 +33,7 @@ def register(name: str = "opencl", key: str | None = "XPU") -> OpenCLBackend:
 def _first_of(own: Callable, general: Callable | None) -> Callable:
     """Return a kernel that tries a kernel of this package, and then the one written for any array library."""
     if general is None:
+
         @wraps(own)
         def only_kernel(xp, *args, **kwargs):
             return own(*args, **kwargs)

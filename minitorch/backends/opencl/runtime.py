@@ -287,7 +287,9 @@ class Device:
                 "float32 with .float(), or compute on another device."
             )
         try:
-            return self.cl.Program(self.context, source).build(options=["-cl-std=CL1.2", "-w"])  # PoCL writes warnings to stderr
+            return self.cl.Program(self.context, source).build(
+                options=["-cl-std=CL1.2", "-w"]
+            )  # PoCL writes warnings to stderr
         except self.cl.Error as error:
             raise RuntimeError(
                 f"opencl:{self.index}: the driver refused a kernel. Please report this with the driver's name "

@@ -19,7 +19,11 @@ def run(code: str, **environment) -> str:
     """Return what code prints that finds minitorch imported, in a process of its own."""
     kept = {**os.environ, **environment, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
     ran = subprocess.run(
-        [sys.executable, "-c", "import os, sys, minitorch\n" + code], env=kept, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", "import os, sys, minitorch\n" + code],
+        env=kept,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout.strip()
@@ -152,7 +156,8 @@ if child == 0:
     assert minitorch.rand(2).shape == (2,)
     assert minitorch.opencl._is_in_bad_fork()
     assert not minitorch.opencl.is_available()
-    for use in (lambda: x + 1, lambda: x.cpu(), lambda: minitorch.ones(2, device="opencl"), lambda: minitorch.ones(2).to("opencl")):
+    made = lambda: minitorch.ones(2, device="opencl")
+    for use in (lambda: x + 1, lambda: x.cpu(), made, lambda: minitorch.ones(2).to("opencl")):
         try:
             use()
         except RuntimeError as error:
