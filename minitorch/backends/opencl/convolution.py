@@ -5,7 +5,7 @@ Note [Direct convolution]
     gradient of a strided convolution, with zeros between its pixels).  Where windows move by more than one column,
     each row is copied into as many rows, of every second column and so on, so that what a vector of outputs needs
     always lies side by side.  Rows of that memory are long enough for the widest vector, so the kernel has no edges
-    to test.  On a CPU device a work-item computes 8 channels of 16 neighbouring columns: each vector of pixels is used
+    to test.  On a CPU device a work-item computes 8 channels of up to 16 neighbouring columns: each vector of pixels is used
     8 times.  The gradient of the weight is a sum over images and rows of products along the row; zeros behind
     the rows of the incoming gradient stand in for the tail.
 """
@@ -21,7 +21,6 @@ from minitorch.backends.opencl.overrides import override
 from minitorch.backends.opencl.pointwise import assign, cast
 from minitorch.backends.opencl.ufuncs import UFUNCS
 
-_WIDTH = 16
 _MOST_ELEMENTS = 1 << 31  # the kernels count in int
 
 
@@ -40,10 +39,11 @@ class Geometry:
                 ]
             )
         self.out = out
-        columns = -(-out[1] // _WIDTH) * _WIDTH
+        self.width = next(w for w in (4, 8, 16) if w >= min(out[1], 16))
+        columns = -(-out[1] // self.width) * self.width
         self.rows = (out[0] - 1) * stride[0] + (kernel[0] - 1) * dilation[0] + 1
         # what the widest load reaches, in each of the `stride` rows that a row is copied into
-        self.row_length = columns + ((kernel[1] - 1) * dilation[1]) // stride[1] + _WIDTH
+        self.row_length = columns + ((kernel[1] - 1) * dilation[1]) // stride[1] + self.width
 
 
 def padded_image(
@@ -87,12 +87,12 @@ def correlate(x: CLArray, weight: CLArray, g: Geometry) -> CLArray:
     per_output = g.outputs // g.groups
     block = next(b for b in (8, 4, 2, 1) if per_output % b == 0 or b == 1)
     kernel = device.kernel(
-        ("conv", dtype, block, g.stride[1], g.kernel[1], g.dilation[1], device.is_cpu),
-        lambda: _correlation_source(dtype, block, g.stride[1], g.kernel[1], g.dilation[1], device.is_cpu),
+        ("conv", dtype, block, g.stride[1], g.kernel[1], g.dilation[1], device.is_cpu, g.width),
+        lambda: _correlation_source(dtype, block, g.stride[1], g.kernel[1], g.dilation[1], device.is_cpu, g.width),
         "run",
         (None, None, None, *[INT32] * 12),
     )
-    columns = -(-g.out[1] // _WIDTH) if device.is_cpu else g.out[1]
+    columns = -(-g.out[1] // g.width) if device.is_cpu else g.out[1]
     grid = (columns, g.out[0] * (g.outputs // block), g.images)
     args = (
         result.block.buffer, x.block.buffer, weight.block.buffer, x.offset // dtype.itemsize, weight.offset // dtype.itemsize,
@@ -103,19 +103,19 @@ def correlate(x: CLArray, weight: CLArray, g: Geometry) -> CLArray:
     return result
 
 
-def _correlation_source(dtype, block, stride, kernel_columns, dilation, is_cpu) -> str:
+def _correlation_source(dtype, block, stride, kernel_columns, dilation, is_cpu, width) -> str:
     t = compute_type(dtype)
-    vector = f"{t}16" if is_cpu else t
-    load = "vload16(0, p)" if is_cpu else "p[0]"
-    column = "get_global_id(0) * 16" if is_cpu else "get_global_id(0)"
+    vector = f"{t}{width}" if is_cpu else t
+    load = f"vload{width}(0, p)" if is_cpu else "p[0]"
+    column = f"get_global_id(0) * {width}" if is_cpu else "get_global_id(0)"
     store = (
-        """if (x0 + 16 <= OW) vstore16(a[i], 0, d);
-    else { T t[16]; vstore16(a[i], 0, t); for (int j = 0; x0 + j < OW; j++) d[j] = t[j]; }"""
+        f"""if (x0 + {width} <= OW) vstore{width}(a[i], 0, d);
+    else {{ T t[{width}]; vstore{width}(a[i], 0, t); for (int j = 0; x0 + j < OW; j++) d[j] = t[j]; }}"""
         if is_cpu
         else "d[0] = a[i];"
     )
     return f"""
-typedef {t} T; typedef {vector} V; typedef {t}16 T16;
+typedef {t} T; typedef {vector} V;
 __kernel void run(__global T *y, __global const T *x, __global const T *w, int ox, int ow,
                   int C, int O, int G, int OH, int OW, int XH, int XW, int SH, int DH, int KH) {{
   const int x0 = {column}, r = get_global_id(1), n = get_global_id(2);
@@ -147,7 +147,8 @@ def weight_gradient(x: CLArray, grad: CLArray, g: Geometry) -> CLArray:
     """Return sums over images of products of a padded image and the gradient of its correlation: a weight."""
     device, dtype = x.device, x.dtype
     per_channel, per_output = g.channels // g.groups, g.outputs // g.groups
-    length = -(-g.out[1] // _WIDTH) * _WIDTH
+    width = g.width
+    length = -(-g.out[1] // width) * width
     if length != g.out[1] or not grad.flags.c_contiguous:
         grad = padded_image(grad, g.out, g.out[0], length, (0, 0))
     block = next(b for b in (4, 2, 1) if per_output % b == 0 or b == 1)
@@ -160,8 +161,8 @@ def weight_gradient(x: CLArray, grad: CLArray, g: Geometry) -> CLArray:
         parts *= 2
     result = empty((parts, g.outputs, per_channel, *g.kernel), dtype, device).settle()
     kernel = device.kernel(
-        ("conv weight", dtype, block, wide, g.stride[1], g.dilation[1], device.is_cpu),
-        lambda: _gradient_source(dtype, block, wide, g.stride[1], g.dilation[1]),
+        ("conv weight", dtype, block, wide, g.stride[1], g.dilation[1], width),
+        lambda: _gradient_source(dtype, block, wide, g.stride[1], g.dilation[1], width),
         "run",
         (None, None, None, *[INT32] * 15),
     )
@@ -174,16 +175,16 @@ def weight_gradient(x: CLArray, grad: CLArray, g: Geometry) -> CLArray:
     return result[0] if parts == 1 else reductions.sum(result, axis=0)
 
 
-def _gradient_source(dtype, block, wide, stride, dilation) -> str:
+def _gradient_source(dtype, block, wide, stride, dilation, width) -> str:
     t = compute_type(dtype)
     return f"""
-typedef {t} T; typedef {t}16 T16;
+typedef {t} T; typedef {t}{width} V;
 __kernel void run(__global T *gw, __global const T *x, __global const T *gy, int ox, int og,
                   int C, int O, int G, int OH, int OWP, int XH, int XW, int SH, int DH, int KH, int KW, int N, int P) {{
   int r = get_global_id(0);
   const int runs = (KW + {wide - 1}) / {wide}, kx0 = (r % runs) * {wide}; r /= runs;
   const int ky = r % KH, c = r / KH, o0 = get_global_id(1) * {block}, g = o0 / O, part = get_global_id(2);
-  T16 a[{block}][{wide}];
+  V a[{block}][{wide}];
   for (int i = 0; i < {block}; i++) for (int k = 0; k < {wide}; k++) a[i][k] = 0;
   XH *= {stride};
   x += ox + (g * C + c) * XH * XW + ky * DH * {stride} * XW;
@@ -192,22 +193,22 @@ __kernel void run(__global T *gw, __global const T *x, __global const T *gy, int
   for (int n = from; n < to; n++) for (int y = 0; y < OH; y++) {{
     __global const T *row = x + n * G * C * XH * XW + y * SH * {stride} * XW;
     __global const T *q = gy + (n * G * O * OH + y) * OWP;
-    for (int j = 0; j < OWP; j += 16) {{
-      T16 v[{block}];
+    for (int j = 0; j < OWP; j += {width}) {{
+      V v[{block}];
       #pragma unroll
-      for (int i = 0; i < {block}; i++) v[i] = vload16(0, q + i * OH * OWP + j);
+      for (int i = 0; i < {block}; i++) v[i] = vload{width}(0, q + i * OH * OWP + j);
       #pragma unroll
       for (int k = 0; k < {wide}; k++) {{
         const int at = (kx0 + k < KW ? kx0 + k : 0) * {dilation};
-        const T16 u = vload16(0, row + at % {stride} * XW + at / {stride} + j);
+        const V u = vload{width}(0, row + at % {stride} * XW + at / {stride} + j);
         #pragma unroll
         for (int i = 0; i < {block}; i++) a[i][k] = fma(u, v[i], a[i][k]);
       }}
     }}
   }}
   for (int i = 0; i < {block}; i++) for (int k = 0; k < {wide} && kx0 + k < KW; k++) {{
-    T t[16]; vstore16(a[i][k], 0, t);
-    T s = 0; for (int j = 0; j < 16; j++) s += t[j];
+    T t[{width}]; vstore{width}(a[i][k], 0, t);
+    T s = 0; for (int j = 0; j < {width}; j++) s += t[j];
     gw[(((part * G * O + o0 + i) * C + c) * KH + ky) * KW + kx0 + k] = s;
   }}
 }}"""
