@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minitorch.backends import NoKernel
-from minitorch.backends.array import indexing as general
+from minitorch.backends import NoKernel, helpers
 from minitorch.backends.opencl.access import Places, gather_checked, scatter
 from minitorch.backends.opencl.array import CLArray, empty
 from minitorch.backends.opencl.ctypes import BOOL, FLOAT32, INT32, INT64, UINT8, is_narrow
@@ -43,13 +42,13 @@ def checked(index: CLArray, bound: int, dim: int, error: type[Exception] = Runti
     index.settle()
     low, high = limits(index)
     if low < 0 or high >= bound:
-        raise error(str(general._out_of_bounds(index.to_host(), bound, dim)))
+        raise error(str(helpers.out_of_bounds(index.to_host(), bound, dim)))
     return index
 
 
 def number_of(array: CLArray, value: Any, check_range=True) -> CLArray:
     """Return a Python number as an array of no dimensions of an array's type; refuse what that cannot hold."""
-    value = general._number(np, array, value, check_range)  # a real number, except for complex arrays
+    value = helpers.number_for(np, array, value, check_range)  # a real number, except for complex arrays
     if array.dtype.kind == "V":
         value = float(value.real)
     return constant((), value, array.dtype, array.device)
@@ -170,7 +169,7 @@ def _reduce_into(out, dim, index, source, reduce, include_self=True):
         values = broadcast_to(cast(values, FLOAT32), index.shape)
     strides, owned, where = along(view, index, dim)
     if not include_self:
-        start = general._identity(np, view.dtype, reduce)
+        start = helpers.identity_of(np, view.dtype, reduce)
         start = view.dtype.type(start).item()
         scatter("set", view, 0, strides, owned, where, broadcast_to(constant((), start, view.dtype, out.device), index.shape))
     scatter(_OPS[reduce], view, 0, strides, owned, where, values)
@@ -396,7 +395,7 @@ def _items(self, indices):
     if dim > self.ndim:
         raise ValueError
     if self.size == 0:
-        general._check_bounds(np, self, tuple(result))
+        helpers.check_bounds(np, self, tuple(result))
     return tuple(result)
 
 
