@@ -21,7 +21,7 @@ test: $(VENV)/.test $(VENV)/.opencl
 	$(BIN)/python -m pytest
 
 test-full: $(VENV)/.test $(VENV)/.opencl
-	MINITORCH_OP_DB=all $(BIN)/python -m pytest
+	MINITORCH_OP_DB=all MINITORCH_OPENCL_TESTS=all $(BIN)/python -m pytest
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/report.py --out benchmarks/results
