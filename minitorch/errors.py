@@ -15,6 +15,10 @@ class LinAlgError(RuntimeError):
     """A matrix is singular, not positive definite, or a decomposition did not converge."""
 
 
+class OutOfBoundsError(IndexError, RuntimeError):
+    """A position among an operator's arguments is outside a dimension; PyTorch raises one or the other, by operator."""
+
+
 class OutOfMemoryError(RuntimeError):
     """A device has no memory left for an allocation."""
 

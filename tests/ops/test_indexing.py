@@ -330,3 +330,22 @@ def test_picked_rows_lie_in_memory_as_the_source():
         assert rows.tolist() == x.contiguous()[index].tolist()
         assert x.to("meta")[index.to("meta")].stride() == rows.stride()
     assert x.contiguous()[mt.tensor([1, 0])].is_contiguous()
+
+
+@pytest.mark.parametrize("name", ["gather", "scatter", "index_add", "index_select", "take", "index", "index_put", "embedding"])
+def test_positions_out_of_bounds_name_operator_position_and_size(name):
+    x, far, row = mt.zeros(3, 4), mt.tensor([[9]]), mt.tensor([7])
+    calls = {
+        "gather": lambda: x.gather(1, far),
+        "scatter": lambda: x.scatter(1, far, 1.0),
+        "index_add": lambda: x.index_add(0, row, mt.ones(1, 4)),
+        "index_select": lambda: x.index_select(0, row),
+        "take": lambda: x.take(far + 90),
+        "index": lambda: x[row],
+        "index_put": lambda: x.index_put((row,), mt.ones(4)),
+        "embedding": lambda: mt.nn.functional.embedding(row, x),
+    }
+    with pytest.raises(IndexError, match=rf"{name}\(\): .*[79].* (3|4|12)\b") as caught:
+        calls[name]()
+    if name in ("gather", "scatter", "index_add"):
+        assert isinstance(caught.value, RuntimeError)  # what PyTorch raises there

@@ -47,6 +47,11 @@ def explain(op, args, kwargs, error):
             raise precise from None
         if functional is not None:
             check_result_shape(op, handles[0], result)
+    if isinstance(error, IndexError):
+        # Who found the position out of bounds does not know for which operator.
+        name = f"{op.basename.rstrip('_')}()"
+        if name not in str(error):
+            raise type(error)(f"{name}: {error}") from None
     raise error
 
 

@@ -12,6 +12,7 @@ from minitorch.backends.array.elementwise import arranged, as_type
 from minitorch.backends.array.layout import keeps_format, with_strides
 from minitorch.backends.array.registry import array_kernel
 from minitorch.core.promotion import result_type, result_type_of_two
+from minitorch.errors import OutOfBoundsError
 from minitorch.ops.shapes.common import broadcast_shapes
 from minitorch.ops.shapes.indexing import joined_strides, rows_strides
 
@@ -21,7 +22,8 @@ _FEW = 24
 _SPARSE_SIZE = 1 << 17
 
 
-def out_of_bounds(index, bound, dim, error=RuntimeError):
+def out_of_bounds(index, bound, dim, error=OutOfBoundsError):
+    """Return the error for the first position outside ``range(bound)``."""
     bad = next(v for v in index.reshape(-1).tolist() if not 0 <= v < bound)
     return error(f"index {bad} is out of bounds for dimension {dim} with size {bound}")
 
@@ -34,7 +36,7 @@ def _within(xp, index, bound):
     return xp.maximum.reduce(index.view(xp.uint64), None) < bound  # negative ones become huge
 
 
-def _checked(xp, index, bound, dim, error=RuntimeError):
+def _checked(xp, index, bound, dim, error=OutOfBoundsError):
     """Return `index` as int64; raise unless all positions are in ``range(bound)``."""
     code = index.dtype.char
     if code != "l":

@@ -35,14 +35,15 @@ from minitorch.backends.opencl.positions import flat_positions, limits, nonzero
 _INDEX_TYPES = (INT64, INT32)
 
 
-def checked(index: CLArray, bound: int, dim: int, error: type[Exception] = RuntimeError) -> CLArray:
+def checked(index: CLArray, bound: int, dim: int, error: type[Exception] | None = None) -> CLArray:
     """Return positions with memory; raise unless all are in ``range(bound)``."""
     if index.dtype not in _INDEX_TYPES:
         raise ValueError
     index.settle()
     low, high = limits(index)
     if low < 0 or high >= bound:
-        raise error(str(helpers.out_of_bounds(index.to_host(), bound, dim)))
+        found = helpers.out_of_bounds(index.to_host(), bound, dim)
+        raise found if error is None else error(str(found))
     return index
 
 
@@ -220,14 +221,14 @@ def scatter_reduce_kernel(self, dim, index, src, reduce, *, include_self=True):
 # ---------------------------------------------------------------- whole slices by position
 
 
-def _slices(out, dim, index, source, error: type[Exception] = RuntimeError):
+def _slices(out, dim, index, source, error: type[Exception] | None = None):
     """Return (dim, index, source) of the operators that write slices, checked."""
     if index.ndim > 1 or not -max(out.ndim, 1) <= dim < max(out.ndim, 1) or source.dtype != out.dtype:
         raise ValueError
     dim = dim + out.ndim if dim < 0 and out.ndim else max(dim, 0)
     index = ravel(index)
     if out.ndim == 0:
-        if source.size != 1 or (index.size != 1 and error is RuntimeError):
+        if source.size != 1 or (index.size != 1 and error is None):
             raise ValueError
         return 0, checked(index, 1, 0, error), ravel(source)
     expected = (*out.shape[:dim], index.size, *out.shape[dim + 1 :])
