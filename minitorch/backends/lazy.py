@@ -202,3 +202,6 @@ def register() -> None:
         install="Type: pip install 'minitorch[opencl-cpu]' (Intel's CPU driver), 'minitorch[opencl-pocl]' (PoCL), or "
         "'minitorch[opencl]' where a vendor's driver is installed.",
     )  # fmt: skip
+    # PyTorch's name of the key's device: programs written for it find the OpenCL device.
+    package = sys.modules["minitorch"]
+    sys.modules["minitorch.xpu"] = package.xpu = package.opencl  # type: ignore[attr-defined]

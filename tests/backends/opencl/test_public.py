@@ -198,3 +198,10 @@ minitorch.opencl.diagnose()
     lines = said.splitlines()
     assert lines[:3] == ["False 0", "OpenCLUnavailable", "OpenCLUnavailable"]
     assert "Devices: none" in lines
+
+
+def test_the_device_is_also_reachable_as_xpu():
+    assert minitorch.xpu is minitorch.opencl
+    x = minitorch.ones(2, device="xpu")
+    assert x.device.type == "opencl"
+    assert minitorch.nn.Linear(2, 1).xpu()(x).device == x.device
