@@ -1,8 +1,8 @@
 """CuPy, as the array kernels want it: NumPy's names and meanings where CuPy's differ.
 
 Note [What CuPy lacks]
-    ``ufunc.reduce`` and ``accumulate`` of anything but add and multiply, ``at`` on 8-, 16- and 64-bit integers, ``vecdot``,
-    and arrays that are read-only.  What is not here either raises `AttributeError` or `NoKernel`, and the CPU computes it.
+    ``ufunc.reduce`` and ``accumulate`` of anything but add and multiply, ``at`` on 8-, 16- and 64-bit integers, ``vecdot``, arrays that are
+    read-only, and a class ``ndarray`` that takes a buffer.  What is not here either raises `AttributeError` or `NoKernel`, and the CPU computes it.
 """
 
 from __future__ import annotations
@@ -119,6 +119,12 @@ def _vecdot(a: Any, b: Any, axis: int = -1) -> Any:
     return cupy.matmul(a[..., None, :], b[..., :, None])[..., 0, 0]
 
 
+def _ndarray(shape: Any, dtype: Any = float, buffer: Any = None, offset: int = 0, strides: Any = None) -> Any:
+    """Return an array as NumPy's class makes it: over the memory of another one."""
+    cupy = library()
+    return cupy.ndarray(shape, dtype) if buffer is None else cupy.ndarray(shape, dtype, buffer.data + offset, strides)
+
+
 class CudaNamespace(ModuleType):
     """The namespace: `_own`'s functions first, then CuPy's."""
 
@@ -126,6 +132,7 @@ class CudaNamespace(ModuleType):
         super().__init__("minitorch.backends.cuda.namespace.xp", "CuPy with NumPy's meanings.")
         cupy = library()
         self.vecdot = _vecdot
+        self.ndarray = _ndarray
         self.default_generator: Any = None  # the backend's, once it is registered
         sums = {"add": cupy.sum, "multiply": cupy.prod, "maximum": cupy.amax, "minimum": cupy.amin,
                 "logical_and": cupy.all, "logical_or": cupy.any}  # fmt: skip

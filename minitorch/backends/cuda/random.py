@@ -25,7 +25,7 @@ def words(first: int, count: int, seed: int, planes: int) -> Any:
     """Return the first `planes` words of `count` counters from `first` on: an array (planes, count) of uint32."""
     out = programs.empty((planes, count), _U32)
     keys = np.uint32(seed & 0xFFFFFFFF), np.uint32(seed >> 32)
-    programs.over(programs.kernel("philox", "philox_words"), count, out, first, count, *keys, planes)
+    programs.over(programs.kernel("philox", "philox_words"), count, out, count, first, *keys, planes)
     return out
 
 
