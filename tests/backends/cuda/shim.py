@@ -1,7 +1,7 @@
 """Runs CUDA sources on the CPU: a small C++ header, g++ and ctypes.
 
-Blocks run one after another.  The threads of a block are fibers: each runs until it waits for others, in an order that
-the caller chooses, so that a missing barrier shows in the results, and one that not all threads reach is an error.
+Blocks run one after another.  The threads of a block are fibers, in an order that the caller chooses; each warp runs as far
+as it can before the next one, so that a missing barrier shows in the results.  One that not all threads reach is an error.
 This checks indices, shared memory, reductions and atomics.  It says nothing about races between blocks, the memory
 model, alignment, limits of a launch, or speed.
 """
@@ -71,26 +71,31 @@ static int run_block(unsigned n, int backwards) {
     f.state = READY;
     makecontext(&f.context, enter, 0);
   }
+  const unsigned warps = (n + 31) / 32;
   for (;;) {
-    unsigned done = 0, at_block = 0;
-    for (unsigned k = 0; k < n; k++) {
-      const unsigned t = backwards ? n - 1 - k : k;
-      if (fibers[t].state != READY) continue;
-      running = t;
-      threadIdx = fibers[t].index;
-      swapcontext(&scheduler, &fibers[t].context);
+    // Each warp goes as far as it can alone: what only a barrier of the block holds back comes out of turn.
+    for (unsigned k = 0; k < warps; k++) {
+      const unsigned first = (backwards ? warps - 1 - k : k) * 32, end = min(first + 32, n);
+      for (bool moved = true; moved;) {
+        moved = false;
+        for (unsigned j = first; j < end; j++) {
+          const unsigned t = backwards ? end - 1 - (j - first) : j;
+          if (fibers[t].state != READY) continue;
+          moved = true;
+          running = t;
+          threadIdx = fibers[t].index;
+          swapcontext(&scheduler, &fibers[t].context);
+        }
+        bool all = true;
+        for (unsigned t = first; t < end; t++) all = all && fibers[t].state == AT_WARP;
+        if (all) { for (unsigned t = first; t < end; t++) fibers[t].state = READY; moved = true; }
+      }
     }
+    unsigned done = 0, at_block = 0;
     for (unsigned t = 0; t < n; t++) { done += fibers[t].state == DONE; at_block += fibers[t].state == AT_BLOCK; }
     if (done == n) return 0;
-    bool moved = false;
-    if (at_block == n) { for (auto& f : fibers) f.state = READY; moved = true; }
-    for (unsigned w = 0; w < n; w += 32) {
-      const unsigned end = min(w + 32, n);
-      bool all = true;
-      for (unsigned t = w; t < end; t++) all = all && fibers[t].state == AT_WARP;
-      if (all) { for (unsigned t = w; t < end; t++) fibers[t].state = READY; moved = true; }
-    }
-    if (!moved) return 1;
+    if (at_block != n) return 1;
+    for (unsigned t = 0; t < n; t++) fibers[t].state = READY;
   }
 }
 
