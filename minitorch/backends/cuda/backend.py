@@ -15,6 +15,7 @@ from minitorch.backends.cuda.pinned import is_pinned
 from minitorch.backends.cuda.random import PhiloxGenerator
 
 _BYTE = np.dtype(np.uint8)
+_SEEN = 1 << 20  # allocations from this many bytes on are looked at for the peak
 
 
 def bounds(array: Any) -> tuple[int, int]:
@@ -41,6 +42,8 @@ class CudaBackend(Backend):
         self.namespace = namespace()
         self.devices: list = []
         self.peaks: dict[int, dict[str, int]] = {}
+        self.pool = library().get_default_memory_pool()
+        library().cuda.set_allocator(self.take_memory)
 
     @cached_property
     def autocast_dtypes(self) -> tuple:  # type: ignore[override]
@@ -73,42 +76,42 @@ class CudaBackend(Backend):
         return handle.data.ptr if handle.size else 0
 
     def allocate(self, nbytes: int) -> Any:
-        return self.within_memory(lambda: library().empty((nbytes,), _BYTE), nbytes)
+        return library().empty((nbytes,), _BYTE)
 
-    def within_memory(self, make: Any, nbytes: int) -> Any:
-        """Return what `make` returns, a second time with emptied pools if memory was short.
+    def take_memory(self, nbytes: int) -> Any:
+        """Return memory of the pool: the allocator of everything that CuPy makes, once the backend is loaded.
 
         Raises
         ------
         OutOfMemoryError
-            If it is short then too.
+            If memory is short, also with the pool emptied.
         """
         short = library().cuda.memory.OutOfMemoryError
         try:
-            made = make()
+            made = self.pool.malloc(nbytes)
         except short:
-            library().get_default_memory_pool().free_all_blocks()
+            self.pool.free_all_blocks()
             try:
-                made = make()
+                made = self.pool.malloc(nbytes)
             except short as error:
                 raise OutOfMemoryError(
-                    f"CUDA out of memory: {nbytes} bytes were asked for on {self.name}:{self.current_device()}, "
-                    f"{self.memory('used_bytes')} are held by tensors. {error}"
+                    f"CUDA out of memory: {nbytes} bytes were asked for on {self.name}:{self.current_device()}, and tensors hold "
+                    f"{self.pool.used_bytes()}. {error}"
                 ) from None
-        self.note_peak()
+        if nbytes >= _SEEN:
+            self.note_peak()
         return made
 
     def memory(self, what: str, index: int | None = None) -> int:
         """Return a number of bytes of the pool of a device: "used_bytes", "total_bytes" or "free_bytes"."""
         with self.on_device(self.current_device() if index is None else index):
-            return int(getattr(library().get_default_memory_pool(), what)())
+            return int(getattr(self.pool, what)())
 
     def note_peak(self) -> None:
-        """Remember the most that was used at a time, as of now."""
-        pool = library().get_default_memory_pool()
+        """Remember the most that was used at a time, as of now; the pool counts its blocks each time it is asked."""
         peak = self.peaks.setdefault(self.current_device(), {"used_bytes": 0, "total_bytes": 0})
         for what in peak:
-            peak[what] = max(peak[what], int(getattr(pool, what)()))
+            peak[what] = max(peak[what], int(getattr(self.pool, what)()))
 
     # ------------------------------------------------------------ copies
 
@@ -116,7 +119,7 @@ class CudaBackend(Backend):
         cupy = library()
         check_dtype(array.dtype)
         with self.on_device(index):
-            made = self.within_memory(lambda: cupy.empty(array.shape, array.dtype), array.nbytes)
+            made = cupy.empty(array.shape, array.dtype)
             if array.size:
                 made.set(array, stream=cupy.cuda.get_current_stream())
                 # What is not pinned is staged before `set` returns; what is pinned is read while the program goes on.

@@ -49,7 +49,6 @@ __all__ = [
     "memory_reserved",
     "memory_stats",
     "memory_summary",
-    "pin_memory",
     "reset_peak_memory_stats",
     "seed",
     "seed_all",
@@ -305,12 +304,7 @@ def memory_allocated(device: Any = None) -> int:
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """Return the most bytes that tensors held at a time, as seen whenever memory was taken for one by its size.
-
-    Notes
-    -----
-    Results that CuPy's functions allocate themselves are seen at the next look only.
-    """
+    """Return the most bytes that tensors held at a time, as seen whenever 1 MiB or more was allocated."""
     return _peak("used_bytes", device)
 
 
@@ -390,21 +384,3 @@ def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
         free, total = mem_get_info(index)
         lines.append(f"{'free, and in all':<24}{free:>16}{total:>16}")
     return "\n".join(lines)
-
-
-def pin_memory(tensor: Any) -> Any:
-    """Return a CPU tensor of the same elements that the device can read while the program goes on.
-
-    Raises
-    ------
-    RuntimeError
-        If the tensor is not on the CPU.
-    """
-    if tensor.device.type != "cpu":
-        raise RuntimeError(f"cannot pin '{tensor.type()}': only dense CPU tensors can be pinned")
-    from minitorch.backends.cuda import pinned
-    from minitorch.tensor.creation import wrap
-
-    loader.require()
-    made = pinned.pin(tensor.detach().handle)
-    return tensor if made is tensor.handle else wrap(made)

@@ -126,7 +126,12 @@ def _ndarray(shape: Any, dtype: Any = float, buffer: Any = None, offset: int = 0
 
 
 class CudaNamespace(ModuleType):
-    """The namespace: `_own`'s functions first, then CuPy's."""
+    """The namespace: functions of its own first, then CuPy's.
+
+    Note [Constants of several devices]
+        Array kernels keep constants by namespace, and an array is of one device: so in a dictionary the namespace is
+        another key for each current device.
+    """
 
     def __init__(self) -> None:
         super().__init__("minitorch.backends.cuda.namespace.xp", "CuPy with NumPy's meanings.")
@@ -138,6 +143,12 @@ class CudaNamespace(ModuleType):
                 "logical_and": cupy.all, "logical_or": cupy.any}  # fmt: skip
         for name in (*sums, "subtract", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "logaddexp"):
             setattr(self, name, Ufunc(name, sums.get(name)))
+
+    def __hash__(self) -> int:
+        return hash((id(self), library().cuda.runtime.getDevice()))
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

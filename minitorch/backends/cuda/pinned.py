@@ -19,9 +19,7 @@ def empty(shape: Any, dtype: Any) -> np.ndarray:
 
 
 def pin(array: np.ndarray) -> np.ndarray:
-    """Return the elements of an array in pinned memory; the array itself if it is so."""
-    if is_pinned(array):
-        return array
+    """Return a copy of an array in pinned memory."""
     made = empty(array.shape, array.dtype)
     made[...] = array
     return made

@@ -22,6 +22,7 @@ def register() -> object:
     """
     loader.require()
     from minitorch.backends.cuda.backend import CudaBackend
+    from minitorch.backends.cuda.exchange import register_exchange
     from minitorch.backends.cuda.transfers import register_copies
 
     backend = CudaBackend()
@@ -35,6 +36,7 @@ def register() -> object:
         chosen[operator] = _first_of(fn, kernels.get(operator))
     bind_array_kernels(backend, chosen)
     register_copies(backend)
+    register_exchange(backend)
     # The module of the device is a file of the package; from now on `manual_seed` asks it too.
     DEVICE_MODULES["cuda"] = import_module("minitorch.cuda")
     return backend

@@ -18,6 +18,7 @@ ON_THE_CPU = {
     "scatter_reduce": "CuPy has no multiply.at", "index_reduce": "CuPy has no multiply.at", "segment_reduce": "CuPy has no multiply.at",
     "poisson": "by rejection", "binomial": "by rejection", "_standard_gamma": "by rejection", "_sample_dirichlet": "by rejection",
 }  # fmt: skip
+FACTORIES = ("factories", "random", "windows", "fft")
 # Results that are on the CPU by their nature.
 NOT_ON_THE_DEVICE = ("Tensor.cpu", "Tensor.to", "Tensor.type")
 
@@ -32,7 +33,7 @@ def dtypes(record):
 def moved(record, sample):
     """Return a sample on the device; what requires grad does so there, as a leaf."""
     there = sample.map(lambda t: t.detach().to("cuda").requires_grad_(t.requires_grad))
-    if record.family in ("factories", "random", "windows", "fft") and not sample.tensors():
+    if record.name in ("linspace", "logspace") or (record.family in FACTORIES and not sample.tensors()):
         there.kwargs["device"] = "cuda"
     return there
 

@@ -28,10 +28,11 @@ def set_current(index: int) -> None:
 
 
 class Usage:
-    """What each device has allocated, and its limit."""
+    """What each device has allocated, its limit, and what is asked for memory."""
 
     used: dict = {}
     limit: dict = {}
+    allocator = None
 
 
 class Device:
@@ -78,6 +79,11 @@ def allocate(shape, dtype, order="C"):
     dtype = check_dtype(dtype)
     shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     nbytes = prod(shape) * dtype.itemsize
+    return np.ndarray(shape, dtype, (Usage.allocator or malloc)(nbytes), MARGIN, order=order)
+
+
+def malloc(nbytes):
+    """Return a block of memory with its margins: what stands for a pointer here."""
     index = current()
     if nbytes > Usage.limit.get(index, 1 << 40) - Usage.used.get(index, 0):
         raise OutOfMemoryError(f"Out of memory allocating {nbytes:,} bytes")
@@ -85,7 +91,7 @@ def allocate(shape, dtype, order="C"):
     _guarded[id(block)] = block
     Usage.used[index] = Usage.used.get(index, 0) + nbytes
     weakref.finalize(block, _freed, index, nbytes)
-    return np.ndarray(shape, dtype, block, MARGIN, order=order)
+    return block
 
 
 def check_dtype(dtype):

@@ -7,6 +7,7 @@ import threading
 import time
 import types
 
+from strict_cupy import arrays
 from strict_cupy.arrays import CUDARuntimeError, Device, MemoryPointer, OutOfMemoryError, Usage, current, set_current
 
 _pointers = itertools.count(16, 16)
@@ -95,6 +96,9 @@ class MemoryPool:
 
     kept: dict = {}
 
+    def malloc(self, size):
+        return arrays.malloc(size)
+
     def used_bytes(self):
         return Usage.used.get(current(), 0)
 
@@ -151,5 +155,6 @@ def make_cuda():
         memGetInfo=lambda: ((1 << 34) - Usage.used.get(current(), 0), 1 << 34),
         getDeviceProperties=_properties,
     )
+    cuda.set_allocator = lambda allocator=None: setattr(Usage, "allocator", staticmethod(allocator) if allocator else None)
     cuda.pool, cuda.pinned_pool = MemoryPool(), PinnedMemoryPool()
     return cuda

@@ -111,8 +111,8 @@ def empty(shape, dtype=float, order="C"):
 
 def empty_like(prototype, dtype=None, order="K", subok=None, shape=None):
     like = np.empty_like(prototype._a, dtype, order, shape=shape)
-    made = arrays.allocate(like.nbytes, np.uint8)
-    return wrap(np.ndarray(like.shape, like.dtype, made, 0, like.strides) if like.size else like)
+    made = arrays.allocate((like.nbytes,), np.uint8)
+    return wrap(np.ndarray(like.shape, like.dtype, arrays.owner_of(made), arrays.MARGIN, like.strides) if like.size else like)
 
 
 def zeros(shape, dtype=float, order="C"):

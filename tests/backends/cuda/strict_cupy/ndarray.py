@@ -235,8 +235,7 @@ def devices_of(values):
     found = set()
     for v in values:
         if isinstance(v, ndarray):
-            if v.ndim:
-                found.add(v._index)
+            found.add(v._index)
         elif type(v) in (tuple, list):
             found |= devices_of(v)
     return found
