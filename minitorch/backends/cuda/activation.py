@@ -9,17 +9,17 @@ import numpy as np
 from minitorch.backends import NoKernel
 from minitorch.backends.cuda import programs
 from minitorch.backends.cuda.overrides import override
-from minitorch.backends.cuda.programs import floating
+from minitorch.backends.cuda.programs import floating, rows
 from minitorch.ops.shapes.random import check_dropout
 
 
 def _run(name: str, *operands: Any) -> Any:
-    first = operands[0]
+    x = operands[-1]  # before it comes a gradient, which may be an expanded number
     floating(*operands)
-    if any(not a.flags.c_contiguous or a.shape != first.shape for a in operands):
-        raise NoKernel("operands that are not row-major, or of several shapes")
-    result = programs.empty(first.shape, first.dtype)
-    programs.over(programs.kernel("activation", name, T=first.dtype), first.size, *operands, result, first.size)
+    if not x.flags.c_contiguous or any(a.shape != x.shape for a in operands):
+        raise NoKernel("an operand that is not row-major, or several shapes")
+    result = programs.empty(x.shape, x.dtype)
+    programs.over(programs.kernel("activation", name, T=x.dtype), x.size, *[rows(a) for a in operands], result, x.size)
     return result
 
 

@@ -38,6 +38,7 @@ class CudaBackend(Backend):
     to_host_shares = False
 
     def __init__(self) -> None:
+        loader.note_use()
         self.array_type = library().ndarray
         self.namespace = namespace()
         self.devices: list = []
@@ -162,7 +163,6 @@ class CudaBackend(Backend):
 
     def set_device(self, index: int) -> None:
         self.check_index(index)
-        loader.note_use()
         library().cuda.runtime.setDevice(index)
 
     def synchronize(self, index: int | None = None) -> None:

@@ -74,7 +74,7 @@ def require() -> None:
 
 
 def note_use() -> None:
-    """Remember that this process has used a device."""
+    """Remember that this process uses the driver: a child forked from now on cannot."""
     if not _used_in:
         _used_in.append(os.getpid())
 

@@ -78,19 +78,18 @@ def native_layer_norm_backward(
 # ---------------------------------------------------------------- batch norm
 
 
-def _planes(input: Any, *others: Any) -> tuple[int, int, int]:
-    """Return (batch, channels, elements) of row-major arrays.
+def _planes(input: Any) -> tuple[int, int, int]:
+    """Return (batch, channels, elements) of a row-major array.
 
     Raises
     ------
     NoKernel
-        If one is not row-major: the result is to have its memory format.
+        If it is not row-major: the result is to have its memory format.
     """
     if input.ndim < 2 or input.size == 0:
         raise NoKernel("no elements or channels")
-    for a in (input, *others):
-        if not a.flags.c_contiguous or (a.ndim >= 4 and a.shape[-1] == 1):
-            raise NoKernel("another memory format")
+    if not input.flags.c_contiguous or (input.ndim >= 4 and input.shape[-1] == 1):
+        raise NoKernel("another memory format")
     return input.shape[0], input.shape[1], prod(input.shape[2:])
 
 
@@ -154,7 +153,8 @@ def native_batch_norm_backward(
     floating(input, grad_out)
     if grad_out.shape != input.shape:
         raise NoKernel("the gradient has another shape")
-    batch, channels, elements = _planes(input, grad_out)
+    batch, channels, elements = _planes(input)
+    g = rows(grad_out)
     types = _types(input, (weight,), () if train else (running_mean, running_var))
     weight = _given(weight, (channels,))
     dtype = wide(input.dtype)
@@ -167,13 +167,13 @@ def native_batch_norm_backward(
     total, dot = (programs.empty((channels,), dtype) for _ in range(2))
     programs.launch(
         programs.kernel("batch_norm", "batch_norm_sums", **types), channels, programs.block_for(batch * elements),
-        grad_out, input, mean, invstd, total, dot, batch, channels, elements,
+        g, input, mean, invstd, total, dot, batch, channels, elements,
     )  # fmt: skip
     result = None
     if output_mask[0]:
         result = programs.empty(input.shape, input.dtype)
         programs.over(
             programs.kernel("batch_norm", "batch_norm_backward", **types), input.size,
-            grad_out, input, mean, invstd, weight, total, dot, result, input.size, channels, elements, bool(train),
+            g, input, mean, invstd, weight, total, dot, result, input.size, channels, elements, bool(train),
         )  # fmt: skip
     return result, dot if output_mask[1] else None, total if output_mask[2] else None

@@ -1,4 +1,7 @@
-"""CuPy is the stand-in here, with two devices; started by ``tests/backends/cuda/test_standin.py`` alone."""
+"""CuPy is the stand-in here, with two devices; started by ``tests/backends/cuda/test_standin.py``.
+
+On a machine with a GPU ``benchmarks/cuda_report.py`` runs the same tests with MINITORCH_REAL_CUPY=1, on CuPy itself.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,13 @@ FOLDER = Path(__file__).parents[1]
 for path in (FOLDER, FOLDER.parents[1] / "ops"):
     sys.path.insert(0, str(path))
 
-if "cupy" in sys.modules:
-    raise RuntimeError("the stand-in must come before CuPy")
-import strict_cupy
+IS_REAL = bool(os.environ.get("MINITORCH_REAL_CUPY"))
+if not IS_REAL:
+    if "cupy" in sys.modules:
+        raise RuntimeError("the stand-in must come before CuPy")
+    import strict_cupy
 
-strict_cupy.install(devices=2)
-os.environ["MINITORCH_STRICT_CUPY"] = "1"
+    strict_cupy.install(devices=2)
 
 import minitorch as mt
 from minitorch.backends import fallback_policy
@@ -38,3 +42,10 @@ def on_the_first_device():
     mt.cuda.set_device(0)
     yield
     mt.cuda.set_device(0)
+
+
+@pytest.fixture
+def standin():
+    """For tests that look into the stand-in, or need its two devices."""
+    if IS_REAL:
+        pytest.skip("about the stand-in")
