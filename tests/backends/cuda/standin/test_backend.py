@@ -144,6 +144,7 @@ def test_copies_that_do_not_wait():
 
 @pytest.mark.usefixtures("standin")
 def test_memory_statistics():
+    mt.zeros(1, device="cuda")  # kernels keep some constants
     mt.cuda.empty_cache()
     before = mt.cuda.memory_allocated()
     mt.cuda.reset_peak_memory_stats()
@@ -371,7 +372,7 @@ CALLS = {
         lambda x: F.batch_norm(x, mt.zeros(40, device="cuda"), mt.ones(40, device="cuda"), training=False),
     ],
     "activation": [F.gelu, lambda x: F.gelu(x, approximate="tanh"), F.silu],
-    "dropout": [lambda x: mt.native_dropout(x, 0.5, True)[0]],
+    "dropout": [lambda x: F.dropout(x, 0.5)],
     "philox": [lambda x: x * mt.rand(6, 40, device="cuda")],
     "loss": [lambda x: F.nll_loss(x, mt.arange(6, device="cuda"))],
     "embedding": [lambda x: F.embedding(mt.tensor([1, 1, 3], device="cuda"), x), lambda x: F.embedding(mt.tensor([1], device="cuda"), x.half())],
