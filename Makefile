@@ -2,6 +2,7 @@
 # make test       runs the tests, and a slice of those that run over all operators; with PoCL, an OpenCL driver
 #                 for CPUs, where pip can install it
 # make test-full  runs all of them
+# make test-cuda  on a machine with a GPU: checks the CUDA device and writes a report; at most eight minutes
 # make bench      compares speed with NumPy and torch (installs torch)
 # Each makes its own environment in .venv and installs what it needs.
 
@@ -12,7 +13,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell sed -n 's/^    "\(minitorch\.[a-z_.]*\)",$$/\1/p' minitorch/compiled.py | tr . / | sed 's/$$/.py/')
 PXD := $(wildcard $(SOURCES:.py=.pxd))
 
-.PHONY: demo test test-full bench clean
+.PHONY: demo test test-full test-cuda bench clean
 
 demo: $(VENV)/.demo $(if $(filter opencl%,$(DEVICE)),$(VENV)/.opencl)
 	$(BIN)/python examples/digits.py --out demo --device $(DEVICE)
@@ -22,6 +23,9 @@ test: $(VENV)/.test $(VENV)/.opencl
 
 test-full: $(VENV)/.test $(VENV)/.opencl
 	MINITORCH_OP_DB=all MINITORCH_OPENCL_TESTS=all $(BIN)/python -m pytest
+
+test-cuda: $(VENV)/.test $(VENV)/.cuda
+	$(BIN)/python benchmarks/cuda_report.py --out benchmarks/results
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/report.py --out benchmarks/results
@@ -46,6 +50,12 @@ $(VENV)/.test: $(VENV)/.core
 # What the extra opencl-pocl names. Where there is no wheel for this machine, the tests of the device are skipped.
 $(VENV)/.opencl: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet "pyopencl[pocl]>=2024.2" || echo "PoCL cannot be installed: no OpenCL device"
+	touch $@
+
+# What the extra cuda12 names, with the toolkit's libraries. CUPY=cupy-cuda13x for a driver of CUDA 13.
+CUPY ?= cupy-cuda12x
+$(VENV)/.cuda: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet "$(CUPY)[ctk]>=14"
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.core

@@ -105,16 +105,24 @@ def load(type: str) -> None:
                 _loading.add(type)
                 try:
                     _import(lazy)
+                except DeviceUnavailable:
+                    if not _has_kernels(lazy.key):
+                        raise
                 finally:
                     _loading.discard(type)
         return
     key = dispatch_key_name(type)
-    if any(key in op.kernels for op in OPERATORS.values()):
-        return  # somebody registers kernels one by one
+    if _has_kernels(key):
+        return
     raise DeviceUnavailable(
         f"there is no backend for the device {type!r} in this installation: no operator has a kernel for its key, {key}. "
         f"{_advice(type)}"
     )
+
+
+def _has_kernels(key: str) -> bool:
+    """Return whether somebody registers kernels for a key one by one."""
+    return any(key in op.kernels for op in OPERATORS.values())
 
 
 def _advice(type: str) -> str:
@@ -201,6 +209,10 @@ def register() -> None:
         "opencl", "XPU", "minitorch.backends.opencl:register",
         install="Type: pip install 'minitorch[opencl-cpu]' (Intel's CPU driver), 'minitorch[opencl-pocl]' (PoCL), or "
         "'minitorch[opencl]' where a vendor's driver is installed.",
+    )  # fmt: skip
+    register_lazy_backend(
+        "cuda", "CUDA", "minitorch.backends.cuda:register",
+        install="Type: pip install 'minitorch[cuda12]' or 'minitorch[cuda13]', as the driver's CUDA version is.",
     )  # fmt: skip
     # PyTorch's name of the key's device: programs written for it find the OpenCL device.
     package = sys.modules["minitorch"]

@@ -96,6 +96,8 @@ def adam_step(optimizer: Any) -> None:
                     own["exp_avg_sq"] = zeros_like(parameter)
                     if amsgrad:
                         own["max_exp_avg_sq"] = zeros_like(parameter)
+                if parameter.device.type != "cpu":  # the kernel counts up where it runs, and the host need not wait
+                    own["step"] = own["step"].to(parameter.device)
                 parameters.append(parameter)
                 grads.append(grad)
                 means.append(own["exp_avg"])

@@ -26,6 +26,7 @@ from minitorch.core.dtype import (
 from minitorch.core.promotion import promote_types
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, parse_key
 from minitorch.dispatch.local_state import current
+from minitorch.tensor import exchange
 from minitorch.tensor.base import TensorBase, new_tensor
 from minitorch.tensor.storage import borrow
 
@@ -342,6 +343,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
             _warn_read_only(array, "NumPy array", 3)
             return _finish(borrow(wrap(array)), device, False)
         return _finish(wrap(array), device, False)
+    if hasattr(type(data), "__cuda_array_interface__"):
+        return _adopted(data, wanted, device, None)
     return _finish(wrap(array_from_data(data, wanted)), device, False)
 
 
@@ -375,9 +378,21 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     """Return a tensor that shares the memory of an object that exports DLPack."""
     if isinstance(ext_tensor, TensorBase):
         return ext_tensor.clone() if copy else ext_tensor.alias()
+    if exchange.is_on_cuda(ext_tensor):
+        return _adopted(ext_tensor, None, device, copy)
     array = np.from_dlpack(ext_tensor)
     result = wrap(_foreign_array(array.copy() if copy else array, None))
     return _finish(result if copy else borrow(result), device, False)
+
+
+def _adopted(foreign: Any, wanted: Any, device: Any, copy: bool | None) -> Any:
+    """Return a tensor of another library's array on a CUDA device: where it is, unless `device` says otherwise."""
+    result = exchange.of_cuda().adopt(foreign)
+    target = result.device if device is None else device_class(device)
+    kind = result.dtype if wanted is None else wanted
+    if copy is False and not (kind is result.dtype and target.type == "cuda" and target.index in (None, result.device.index)):
+        raise ValueError(f"can't alias an array on {result.device} of {result.dtype} as one on {target} of {kind}.")
+    return result.to(device=target, dtype=kind, copy=bool(copy))
 
 
 def frombuffer(
@@ -469,6 +484,8 @@ def asarray(
             )
         array = source.astype((wanted or kind).np, copy=bool(copy))
         result = borrow(wrap(array)) if array is source else wrap(array)
+    elif hasattr(type(obj), "__cuda_array_interface__"):
+        return _adopted(obj, wanted, device, copy).requires_grad_(requires_grad)
     elif hasattr(obj, "__dlpack__"):
         return asarray(
             from_dlpack(obj), dtype=dtype, device=device, copy=copy, requires_grad=requires_grad

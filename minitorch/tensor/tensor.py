@@ -13,7 +13,7 @@ from minitorch.core.memory_format import contiguous_format, format_strides
 from minitorch.core.meta_array import is_contiguous
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, PYTHON_KEYS
 from minitorch.dispatch.tensor_keys import python_keys
-from minitorch.tensor import indexing, memory
+from minitorch.tensor import exchange, indexing, memory
 from minitorch.tensor.base import TensorBase, VersionCounter, new_tensor, set_classes
 from minitorch.tensor.operators import F
 
@@ -252,10 +252,25 @@ class Tensor(TensorBase):
         return False
 
     def is_pinned(self) -> bool:
-        return False
+        """Return whether it is in memory of the host that a CUDA device reads by itself."""
+        return "cuda" in exchange.EXCHANGES and exchange.EXCHANGES["cuda"].is_pinned(self)
+
+    def pin_memory(self, device: Any = None) -> Tensor:
+        """Return its elements in pinned memory, from which ``to("cuda", non_blocking=True)`` does not wait."""
+        return exchange.of_cuda().pin(self)
 
     def is_shared(self) -> bool:
         return False
+
+    @property
+    def __cuda_array_interface__(self) -> dict:
+        if self.device.type != "cuda":
+            raise AttributeError(
+                f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()}. Use tensor.cuda() to copy it there."
+            )
+        if self.requires_grad:
+            raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad. Use tensor.detach() first.")
+        return self.handle.__cuda_array_interface__
 
     def type(self, dtype: Any = None) -> Any:
         """Return the name of its type (``"torch.FloatTensor"``), or the tensor cast to `dtype`."""
@@ -352,6 +367,20 @@ class Tensor(TensorBase):
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
         return array.copy() if copy else array
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        handle = self.numpy() if self.device.type == "cpu" else self.handle
+        if not hasattr(handle, "__dlpack__"):
+            raise BufferError(f"a tensor on {self.device} cannot be exported by DLPack; copy it with Tensor.cpu()")
+        return handle.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> tuple:
+        handle = self.handle
+        if not hasattr(handle, "__dlpack_device__"):
+            raise ValueError(f"a tensor on {self.device} cannot be exported by DLPack; copy it with Tensor.cpu()")
+        return handle.__dlpack_device__()
 
     # Before ndarray: ``ndarray + tensor`` asks the tensor.
     __array_priority__ = 1000
