@@ -27,10 +27,10 @@ _MOST_ELEMENTS = 1 << 31  # the kernels count in int
 class Geometry:
     """Sizes of one two-dimensional convolution, of `images` x `channels` x `size` to `outputs` x `out`."""
 
-    def __init__(self, images, channels, size, outputs, kernel, stride, padding, dilation, groups, out=None):
+    def __init__(self, images, channels, size, outputs, kernel, stride, padding, dilation, groups, native, out=None):
         self.images, self.channels, self.size = images, channels, size
         self.outputs, self.kernel, self.stride = outputs, kernel, stride
-        self.padding, self.dilation, self.groups = padding, dilation, groups
+        self.padding, self.dilation, self.groups, self.native = padding, dilation, groups, native
         if out is None:
             out = tuple(
                 [
@@ -39,7 +39,7 @@ class Geometry:
                 ]
             )
         self.out = out
-        self.width = next(w for w in (4, 8, 16) if w >= min(out[1], 16))
+        self.width = next(w for w in (4, 8, 16) if w >= min(out[1], native))
         columns = -(-out[1] // self.width) * self.width
         self.rows = (out[0] - 1) * stride[0] + (kernel[0] - 1) * dilation[0] + 1
         # what the widest load reaches, in each of the `stride` rows that a row is copied into
@@ -80,48 +80,61 @@ def _part(n: int, start: int, step: int, limit: int) -> tuple[int, int, int]:
     return start + skip * step, skip, min(n, -(-(limit - start) // step)) - skip
 
 
-def correlate(x: CLArray, weight: CLArray, g: Geometry) -> CLArray:
-    """Return the correlation of a padded image with ``weight[group, channel, row, column, output]``."""
+def correlate(x: CLArray, weight: CLArray, g: Geometry, bias: CLArray | None = None) -> CLArray:
+    """Return the correlation of a padded image with ``weight[group, channel, row, column, output]``, and the bias added."""
     device, dtype = x.device, x.dtype
     result = empty((g.images, g.outputs, *g.out), dtype, device).settle()
     per_output = g.outputs // g.groups
-    block = next(b for b in (8, 4, 2, 1) if per_output % b == 0 or b == 1)
+    # Each vector of pixels meets `block` channels, and each weight `rows` rows of outputs: the sums fill the registers,
+    # of which processors with vectors of 16 have 32, and others 16.
+    most = 8 if g.width == 16 or not device.is_cpu else 4
+    block = next(b for b in (8, 4, 2, 1) if b <= most and per_output % b == 0)
+    rows = 1
+    if device.is_cpu and g.out[0] > 1:
+        rows = 3 if -(-g.out[0] // 3) * 3 <= 1.2 * g.out[0] else 2
     kernel = device.kernel(
-        ("conv", dtype, block, g.stride[1], g.kernel[1], g.dilation[1], device.is_cpu, g.width),
-        lambda: _correlation_source(dtype, block, g.stride[1], g.kernel[1], g.dilation[1], device.is_cpu, g.width),
+        ("conv", dtype, block, rows, g.stride[1], g.kernel[1], g.dilation[1], device.is_cpu, g.width),
+        lambda: _correlation_source(dtype, block, rows, g.stride[1], g.kernel[1], g.dilation[1], device.is_cpu, g.width),
         "run",
-        (None, None, None, *[INT32] * 12),
+        (None, None, None, None, *[INT32] * 15),
     )
     columns = -(-g.out[1] // g.width) if device.is_cpu else g.out[1]
-    grid = (columns, g.out[0] * (g.outputs // block), g.images)
+    steps = -(-g.out[0] // rows)
+    grid = (columns, steps * (g.outputs // block), g.images)
+    offsets = bias if bias is not None else weight
     args = (
-        result.block.buffer, x.block.buffer, weight.block.buffer, x.offset // dtype.itemsize, weight.offset // dtype.itemsize,
-        g.channels // g.groups, per_output, g.groups, g.out[0], g.out[1], x.shape[2], x.shape[4], g.stride[0], g.dilation[0],
-        g.kernel[0],
+        result.block.buffer, x.block.buffer, weight.block.buffer, offsets.block.buffer, x.offset // dtype.itemsize,
+        weight.offset // dtype.itemsize, offsets.offset // dtype.itemsize, int(bias is not None), g.channels // g.groups,
+        per_output, g.groups, g.out[0], g.out[1], x.shape[2], x.shape[4], g.stride[0], g.dilation[0], g.kernel[0], steps,
     )  # fmt: skip
-    device.launch(kernel, grid, args, (), (1, 1, 1))
+    device.launch(kernel, grid, args, (), (1, 1, 1) if device.is_cpu else None)
     return result
 
 
-def _correlation_source(dtype, block, stride, kernel_columns, dilation, is_cpu, width) -> str:
+def _correlation_source(dtype, block, rows, stride, kernel_columns, dilation, is_cpu, width) -> str:
     t = compute_type(dtype)
     vector = f"{t}{width}" if is_cpu else t
-    load = f"vload{width}(0, p)" if is_cpu else "p[0]"
+    load = f"vload{width}(0, p + l * step)" if is_cpu else "p[l * step]"
     column = f"get_global_id(0) * {width}" if is_cpu else "get_global_id(0)"
     store = (
-        f"""if (x0 + {width} <= OW) vstore{width}(a[i], 0, d);
-    else {{ T t[{width}]; vstore{width}(a[i], 0, t); for (int j = 0; x0 + j < OW; j++) d[j] = t[j]; }}"""
+        f"""if (x0 + {width} <= OW) vstore{width}(a[l][i], 0, d);
+      else {{ T t[{width}]; vstore{width}(a[l][i], 0, t); for (int j = 0; x0 + j < OW; j++) d[j] = t[j]; }}"""
         if is_cpu
-        else "d[0] = a[i];"
+        else "d[0] = a[l][i];"
     )
     return f"""
 typedef {t} T; typedef {vector} V;
-__kernel void run(__global T *y, __global const T *x, __global const T *w, int ox, int ow,
-                  int C, int O, int G, int OH, int OW, int XH, int XW, int SH, int DH, int KH) {{
+__kernel void run(__global T *y, __global const T *x, __global const T *w, __global const T *bias, int ox, int ow, int ob,
+                  int biased, int C, int O, int G, int OH, int OW, int XH, int XW, int SH, int DH, int KH, int steps) {{
   const int x0 = {column}, r = get_global_id(1), n = get_global_id(2);
-  const int yy = r % OH, o0 = (r / OH) * {block}, g = o0 / O, b = o0 % O;
-  V a[{block}];
-  for (int i = 0; i < {block}; i++) a[i] = 0;
+  const int yy = r % steps * {rows}, o0 = (r / steps) * {block}, g = o0 / O, b = o0 % O;
+  /* past the last row the one before it is computed again, and not stored */
+  const int step = yy + 1 < OH ? SH * {stride} * XW : 0;
+  V a[{rows}][{block}];
+  #pragma unroll
+  for (int i = 0; i < {block}; i++)
+    #pragma unroll
+    for (int l = 0; l < {rows}; l++) a[l][i] = biased ? bias[ob + o0 + i] : (T)0;
   XH *= {stride};
   x += ox + (n * G + g) * C * XH * XW + yy * SH * {stride} * XW + x0;
   w += ow + g * C * KH * {kernel_columns} * O + b;
@@ -131,14 +144,24 @@ __kernel void run(__global T *y, __global const T *x, __global const T *w, int o
     #pragma unroll
     for (int kx = 0; kx < {kernel_columns}; kx++) {{
       __global const T *p = row + (kx * {dilation}) % {stride} * XW + (kx * {dilation}) / {stride};
-      const V v = {load};
+      V v[{rows}];
       #pragma unroll
-      for (int i = 0; i < {block}; i++) a[i] = fma(v, (V)(q[kx * O + i]), a[i]);
+      for (int l = 0; l < {rows}; l++) v[l] = {load};
+      #pragma unroll
+      for (int i = 0; i < {block}; i++) {{
+        const V u = (V)(q[kx * O + i]);
+        #pragma unroll
+        for (int l = 0; l < {rows}; l++) a[l][i] = fma(v[l], u, a[l][i]);
+      }}
     }}
   }}
-  for (int i = 0; i < {block}; i++) {{
-    __global T *d = y + ((n * G * O + o0 + i) * OH + yy) * OW + x0;
+  #pragma unroll
+  for (int l = 0; l < {rows}; l++) if (yy + l < OH) {{
+    #pragma unroll
+    for (int i = 0; i < {block}; i++) {{
+    __global T *d = y + ((n * G * O + o0 + i) * OH + yy + l) * OW + x0;
     {store}
+    }}
   }}
 }}"""
 
@@ -171,7 +194,8 @@ def weight_gradient(x: CLArray, grad: CLArray, g: Geometry) -> CLArray:
         per_channel, per_output, g.groups, g.out[0], length, x.shape[2], x.shape[4], g.stride[0], g.dilation[0], g.kernel[0],
         g.kernel[1], g.images, parts,
     )  # fmt: skip
-    device.launch(kernel, (per_channel * g.kernel[0] * runs, g.outputs // block, parts), args, (), (1, 1, 1))
+    grid = (per_channel * g.kernel[0] * runs, g.outputs // block, parts)
+    device.launch(kernel, grid, args, (), (1, 1, 1) if device.is_cpu else None)
     return result[0] if parts == 1 else reductions.sum(result, axis=0)
 
 
@@ -224,28 +248,32 @@ def _is_product(g: Geometry) -> bool:
     )
 
 
-def _forward(x, weight, g):
+def _with_bias(result, bias):
+    return result if bias is None else UFUNCS["add"](result, bias.reshape(1, -1, 1, 1), result)
+
+
+def _forward(x, weight, g, bias=None):
     if _is_product(g):
-        return matmul(weight.reshape(g.outputs, g.channels), x.reshape(g.images, g.channels, -1)).reshape(
-            g.images, g.outputs, *g.out
-        )
+        product = matmul(weight.reshape(g.outputs, g.channels), x.reshape(g.images, g.channels, -1))
+        return _with_bias(product.reshape(g.images, g.outputs, *g.out), bias)
     image = padded_image(x, g.size, g.rows, g.row_length, g.padding, phases=g.stride[1])
     shaped = weight.reshape(g.groups, g.outputs // g.groups, g.channels // g.groups, *g.kernel)
-    return correlate(image, shaped.transpose(0, 2, 3, 4, 1).copy(), g)
+    return correlate(image, shaped.transpose(0, 2, 3, 4, 1).copy(), g, bias)
 
 
-def _input_gradient(grad, weight, g):
+def _input_gradient(grad, weight, g, bias=None):
     """Return the gradient of the image: the turned weight slides over the gradient with zeros between its pixels."""
     if _is_product(g):
-        return matmul(weight.reshape(g.outputs, g.channels).T, grad.reshape(g.images, g.outputs, -1)).reshape(
-            g.images, g.channels, *g.size
-        )
-    turned = Geometry(g.images, g.outputs, g.out, g.channels, g.kernel, (1, 1), (0, 0), g.dilation, g.groups, g.size)
+        product = matmul(weight.reshape(g.outputs, g.channels).T, grad.reshape(g.images, g.outputs, -1))
+        return _with_bias(product.reshape(g.images, g.channels, *g.size), bias)
+    turned = Geometry(
+        g.images, g.outputs, g.out, g.channels, g.kernel, (1, 1), (0, 0), g.dilation, g.groups, g.native, g.size
+    )
     start = tuple([d * (k - 1) - p for d, k, p in zip(g.dilation, g.kernel, g.padding, strict=True)])
     image = padded_image(grad, g.out, turned.rows, turned.row_length, start, g.stride)
     shaped = weight.reshape(g.groups, g.outputs // g.groups, g.channels // g.groups, *g.kernel)
     flipped = shaped[:, :, :, ::-1, ::-1].transpose(0, 1, 3, 4, 2).copy()
-    return correlate(image, flipped, turned)
+    return correlate(image, flipped, turned, bias)
 
 
 def _weight_gradient(x, grad, g):
@@ -293,10 +321,12 @@ def _geometry(x, weight, stride, padding, dilation, groups, transposed, output_p
     if groups <= 0 or weight.shape[0] % groups:
         raise NoKernel("sizes do not fit")
     kernel = weight.shape[2:]
+    native = max(x.device.cl_device.native_vector_width_float, 4) if x.dtype == FLOAT32 else 8
     if not transposed:
         if x.shape[1] != weight.shape[1] * groups:
             raise NoKernel("sizes do not fit")
-        g = Geometry(x.shape[0], x.shape[1], x.shape[2:], weight.shape[0], kernel, stride, padding, dilation, groups)
+        size = x.shape[2:]
+        g = Geometry(x.shape[0], x.shape[1], size, weight.shape[0], kernel, stride, padding, dilation, groups, native)
     else:
         if x.shape[1] != weight.shape[0] or not all(
             [o < max(s, t) for o, s, t in zip(output_padding, stride, dilation, strict=True)]
@@ -309,17 +339,9 @@ def _geometry(x, weight, stride, padding, dilation, groups, transposed, output_p
             ]
         )
         g = Geometry(
-            x.shape[0],
-            weight.shape[1] * groups,
-            size,
-            weight.shape[0],
-            kernel,
-            stride,
-            padding,
-            dilation,
-            groups,
+            x.shape[0], weight.shape[1] * groups, size, weight.shape[0], kernel, stride, padding, dilation, groups, native,
             x.shape[2:],
-        )
+        )  # fmt: skip
     if min(*g.out, *g.size) <= 0:
         raise NoKernel("sizes do not fit")
     reach = g.images * max(g.channels, g.outputs) * (g.size[0] + g.rows + 64) * (g.size[1] + g.row_length + 64)
@@ -342,9 +364,9 @@ def convolution(input, weight, bias, stride, padding, dilation, transposed, outp
     outputs = g.channels if transposed else g.outputs
     if bias is not None and bias.shape != (outputs,):
         raise NoKernel("sizes do not fit")
-    result = _input_gradient(x, w, g) if transposed else _forward(x, w, g)
-    if bias is not None:
-        UFUNCS["add"](result, bias.reshape(1, -1, 1, 1), result)
+    if bias is not None and bias.strides != (bias.itemsize,):
+        bias = bias.copy().settle()
+    result = _input_gradient(x, w, g, bias) if transposed else _forward(x, w, g, bias)
     return result[:, :, 0].copy() if one and result.shape[2] != 1 else _squeezed(result) if one else result
 
 
