@@ -96,5 +96,7 @@ def test_construction_needs_no_driver():
     if not cupy.cuda.is_available():
         assert not minitorch.cuda.is_available()
         assert minitorch.cuda.device_count() == 0
-        with pytest.raises(NotImplementedError, match="there is no backend for the device 'cuda' on this machine: CUDA has no device"):
+        with pytest.raises(
+            NotImplementedError, match="there is no backend for the device 'cuda' on this machine: CUDA has no device"
+        ):
             minitorch.ones(2).to("cuda")

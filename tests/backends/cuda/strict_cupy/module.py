@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import shim
+
 from strict_cupy import arrays
 from strict_cupy.device import make_cuda
 from strict_cupy.ndarray import call, ndarray, plain, wrap
@@ -19,7 +20,9 @@ _KINDS = {kind.name: kind for kind in (
     inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD,
 )}  # fmt: skip
 _AT = {
-    "add": "ifdFDLIe?", "maximum": "ifdLI", "minimum": "ifdLI",
+    "add": "ifdFDLIe?",
+    "maximum": "ifdLI",
+    "minimum": "ifdLI",
 }  # type characters that CuPy scatters (int32, float, double, complex, unsigned)
 
 
@@ -112,7 +115,9 @@ def empty(shape, dtype=float, order="C"):
 def empty_like(prototype, dtype=None, order="K", subok=None, shape=None):
     like = np.empty_like(prototype._a, dtype, order, shape=shape)
     made = arrays.allocate((like.nbytes,), np.uint8)
-    return wrap(np.ndarray(like.shape, like.dtype, arrays.owner_of(made), arrays.MARGIN, like.strides) if like.size else like)
+    return wrap(
+        np.ndarray(like.shape, like.dtype, arrays.owner_of(made), arrays.MARGIN, like.strides) if like.size else like
+    )
 
 
 def zeros(shape, dtype=float, order="C"):
@@ -144,7 +149,9 @@ def lexsort(keys):
 def from_dlpack(array, *, device=None, copy=None):
     if isinstance(array, ndarray):
         return array
-    raise ValueError("CPU arrays cannot be directly imported to CuPy. Use `cupy.array(numpy.from_dlpack(input))` instead.")
+    raise ValueError(
+        "CPU arrays cannot be directly imported to CuPy. Use `cupy.array(numpy.from_dlpack(input))` instead."
+    )
 
 
 def copyto(dst, src, casting="same_kind", where=None):
