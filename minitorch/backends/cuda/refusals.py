@@ -1,4 +1,8 @@
-"""What CuPy refuses to compute runs on the CPU: the types that a function of CuPy does not take are known to CuPy alone."""
+"""What CuPy says that it cannot compute, and what it has to be told to say.
+
+The types that a function of CuPy does not take are known to CuPy alone: such calls run on the CPU.  Of singular matrices it
+says nothing unless asked, and the array kernels wait for an error.
+"""
 
 from __future__ import annotations
 
@@ -32,3 +36,21 @@ def refusing(fn: Callable) -> Callable:
             raise
 
     return kernel
+
+
+_OF_MATRICES = ("minitorch.backends.array.linalg", "minitorch.backends.array.factorizations")
+
+
+def told(fn: Callable) -> Callable:
+    """Return a kernel that is `refusing`, and in which singular matrices raise ``LinAlgError``, as NumPy's do."""
+    if fn.__module__ not in _OF_MATRICES:
+        return refusing(fn)
+
+    @wraps(fn)
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        from cupyx import errstate  # type: ignore[import-not-found]
+
+        with errstate(linalg="raise"):
+            return fn(*args, **kwargs)
+
+    return refusing(kernel)

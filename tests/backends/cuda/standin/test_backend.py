@@ -417,6 +417,14 @@ def test_what_cupy_refuses_runs_on_the_cpu(monkeypatch):
         refusing(own_mistake)(x.handle)
 
 
+def test_singular_matrices_raise():
+    """CuPy says nothing unless it is asked."""
+    singular = mt.ones(3, 3, device="cuda")
+    for call in (mt.linalg.inv, lambda a: mt.linalg.solve(a, a), mt.linalg.cholesky):
+        with pytest.raises(RuntimeError, match="singular|not positive-definite"):
+            call(-singular)
+
+
 F = mt.nn.functional
 CALLS = {
     "softmax": [
