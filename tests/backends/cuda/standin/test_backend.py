@@ -256,6 +256,36 @@ def test_the_numbers_are_philox_s():
     np.testing.assert_allclose(mt.randn(500, device="cuda").cpu().numpy(), normal, atol=2e-5)
 
 
+def test_other_draws_follow_the_rules_of_the_documentation():
+    w = words_on_host(0, 200, 9).astype(np.uint64)
+    long = w[0] | w[1] << np.uint64(32)
+    u = (long >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    g = mt.Generator("cuda")
+
+    def drawn(make):
+        g.manual_seed(9)
+        return make().cpu().numpy()
+
+    assert np.array_equal(
+        drawn(lambda: mt.randint(-5, 12, (200,), generator=g, device="cuda")), (long % 17).astype(np.int64) - 5
+    )
+    assert np.array_equal(
+        drawn(lambda: mt.randperm(200, generator=g, device="cuda")), np.argsort(long.view(np.int64), kind="stable")
+    )
+    wide = {"dtype": mt.float64, "device": "cuda"}
+    assert np.array_equal(drawn(lambda: mt.rand(200, generator=g, **wide)), u)
+    assert np.array_equal(drawn(lambda: mt.empty(200, **wide).bernoulli_(0.3, generator=g)), u < 0.3)
+    np.testing.assert_allclose(
+        drawn(lambda: mt.empty(200, **wide).exponential_(2.0, generator=g)), -np.log1p(-u) / 2, rtol=1e-12
+    )
+    first, second = (
+        ((long >> np.uint64(11)).astype(np.float64) + 1) * 2.0**-53,
+        (w[2] | w[3] << np.uint64(32)) >> np.uint64(11),
+    )
+    normal = np.sqrt(-2 * np.log(first)) * np.cos(2 * np.pi * second.astype(np.float64) * 2.0**-53)
+    np.testing.assert_allclose(drawn(lambda: mt.randn(200, generator=g, **wide)), normal, rtol=1e-10, atol=1e-12)
+
+
 def test_dropout_draws_what_bernoulli_does():
     x = mt.ones(20, 30, device="cuda")
     mt.cuda.manual_seed(3)
