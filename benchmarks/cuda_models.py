@@ -47,8 +47,14 @@ def residual(mt, nn, rng):
     class Block(nn.Module):
         def __init__(self, channels):
             super().__init__()
-            self.first, self.first_norm = nn.Conv2d(channels, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels)
-            self.second, self.second_norm = nn.Conv2d(channels, channels, 3, padding=1, bias=False), nn.BatchNorm2d(channels)
+            self.first, self.first_norm = (
+                nn.Conv2d(channels, channels, 3, padding=1, bias=False),
+                nn.BatchNorm2d(channels),
+            )
+            self.second, self.second_norm = (
+                nn.Conv2d(channels, channels, 3, padding=1, bias=False),
+                nn.BatchNorm2d(channels),
+            )
 
         def forward(self, x):
             y = nn.functional.relu(self.first_norm(self.first(x)))

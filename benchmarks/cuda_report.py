@@ -87,10 +87,15 @@ def suite() -> dict:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line", str(TESTS / "standin")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
     lines = done.stdout.splitlines()
-    failed = {line.removeprefix("FAILED ").split("::")[-1]: "" for line in lines if line.startswith(("FAILED", "ERROR"))}
+    failed = {
+        line.removeprefix("FAILED ").split("::")[-1]: "" for line in lines if line.startswith(("FAILED", "ERROR"))
+    }
     if done.returncode not in (0, 1) and not failed:
         failed["pytest"] = (done.stdout + done.stderr)[-500:]
-    return {"passed": sum(line.count(".") for line in lines if set(line.split("[")[0].strip()) <= set(".FsE")), "failed": failed}
+    return {
+        "passed": sum(line.count(".") for line in lines if set(line.split("[")[0].strip()) <= set(".FsE")),
+        "failed": failed,
+    }
 
 
 def workloads(only: str = "", seconds: float = 1.0) -> dict:
@@ -116,7 +121,7 @@ def workloads(only: str = "", seconds: float = 1.0) -> dict:
             others = {"minitorch": ours, **({"torch": Run("torch", name, "cuda")} if peer else {})}
             for run in others.values():
                 run.seconds(3)
-            times = {library: math.inf for library in others}
+            times = dict.fromkeys(others, math.inf)
             count = max(1, int(seconds / 4 / max(ours.seconds(1), 1e-5)))
             for _ in range(3):  # in turn
                 for library, run in others.items():
@@ -144,7 +149,9 @@ def memory() -> dict:
     after, kept = mt.cuda.memory_allocated(), mt.cuda.memory_reserved()
     mt.cuda.empty_cache()
     if held < 64 << 20 or after != before or kept < 64 << 20 or mt.cuda.memory_reserved() >= kept:
-        failed["statistics"] = f"held {held}, after {after} of {before}, kept {kept}, emptied {mt.cuda.memory_reserved()}"
+        failed["statistics"] = (
+            f"held {held}, after {after} of {before}, kept {kept}, emptied {mt.cuda.memory_reserved()}"
+        )
     total = mt.cuda.mem_get_info()[1]
     try:
         mt.empty(2 * total, dtype=mt.uint8, device="cuda")
@@ -198,7 +205,10 @@ def streams() -> dict:
         returned = time.perf_counter() - begin
         end.record()
         end.synchronize()
-        times[label] = {"returned after, ms": round(1e3 * returned, 3), "done after, ms": round(start.elapsed_time(end), 3)}
+        times[label] = {
+            "returned after, ms": round(1e3 * returned, 3),
+            "done after, ms": round(start.elapsed_time(end), 3),
+        }
         if moved.sum().item() != 1 << 24:
             failed[label] = "the copy is wrong"
     return {"64 MiB to the device": times, "failed": failed}
@@ -224,7 +234,9 @@ def run_part(name: str, limit: float) -> dict:
     command = [sys.executable, str(Path(__file__).resolve()), "--part", name]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, cwd=ROOT, env=environment, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=limit, cwd=ROOT, env=environment, check=False
+        )
         line = next((text for text in reversed(done.stdout.splitlines()) if text.startswith(MARK)), None)
         result = json.loads(line[len(MARK) :]) if line else {"failed": {name: (done.stdout + done.stderr)[-1000:]}}
     except subprocess.TimeoutExpired:
@@ -242,7 +254,13 @@ def markdown(results: dict) -> str:
         lines.append(f"| {name} | {result['seconds']} | {result.get('passed', '')} | {len(result.get('failed', {}))} |")
     rows = results.get("workloads", {}).get("rows", {})
     if rows:
-        lines += ["", "## Training steps", "", "| model | minitorch, us | torch, us | ratio | loss gap to the CPU |", "| --- | --- | --- | --- | --- |"]
+        lines += [
+            "",
+            "## Training steps",
+            "",
+            "| model | minitorch, us | torch, us | ratio | loss gap to the CPU |",
+            "| --- | --- | --- | --- | --- |",
+        ]
         for name, row in rows.items():
             ours, theirs = row["minitorch, us a step"], row.get("torch, us a step")
             ratio = f"{ours / theirs:.2f}" if theirs else ""

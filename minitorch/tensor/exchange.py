@@ -21,6 +21,7 @@ class Exchange(Protocol):
 
     def is_pinned(self, tensor: Any) -> bool:
         """Return whether a CPU tensor is in pinned memory."""
+        ...
 
 
 EXCHANGES: dict[str, Exchange] = {}

@@ -172,7 +172,7 @@ class CudaBackend(Backend):
     def new_generator(self, index: int) -> PhiloxGenerator:
         import minitorch
 
-        return PhiloxGenerator(minitorch.device(self.name, index))
+        return PhiloxGenerator(minitorch.device(self.name, index))  # type: ignore[return-value]
 
 
 def check_dtype(dtype: np.dtype) -> None:

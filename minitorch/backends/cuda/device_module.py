@@ -106,7 +106,11 @@ def is_available() -> bool:
 def device_count() -> int:
     """Return how many devices there are: 0, and no error, without CuPy, without a driver, and in a forked child."""
     found = loader.count()
-    if not found and "cuda" not in lazy.BACKENDS_BY_TYPE and has_kernel_for_dispatch_key("aten::empty.memory_format", "CUDA"):
+    if (
+        not found
+        and "cuda" not in lazy.BACKENDS_BY_TYPE
+        and has_kernel_for_dispatch_key("aten::empty.memory_format", "CUDA")
+    ):
         return 1  # of somebody else, who registers kernels one by one
     return found
 
@@ -220,6 +224,7 @@ def get_amp_supported_dtype() -> list:
 
 
 # Random numbers ---------------------------------------------------------------------------------------------
+
 
 def _backend() -> Any:
     lazy.load("cuda")

@@ -21,7 +21,7 @@ _used_in: list[int] = []  # the process that has used a device: a child that was
 @cache
 def library() -> Any:
     """Return CuPy."""
-    import cupy
+    import cupy  # type: ignore[import-not-found]
 
     return cupy
 

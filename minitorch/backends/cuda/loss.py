@@ -36,7 +36,9 @@ def _forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: 
     total, found = programs.empty((), self.dtype), checks.report()
     function = programs.kernel("loss", "nll_forward", T=self.dtype, I=t.dtype)
     threads = programs.block_for(t.size)
-    programs.launch(function, 1, threads, x, t, w, loss, total, found, t.size, classes, rest, ignore_index, np.int32(reduction))
+    programs.launch(
+        function, 1, threads, x, t, w, loss, total, found, t.size, classes, rest, ignore_index, np.int32(reduction)
+    )
     value = checks.wrong(found)
     if value is not None:
         raise IndexError(
@@ -69,6 +71,17 @@ def nll_loss_backward(
         raise NoKernel("a gradient of another shape")
     result = library().zeros(self.shape, self.dtype)
     function = programs.kernel("loss", "nll_backward", T=self.dtype, I=t.dtype)
-    args = (rows(grad_output), t, w, rows(total_weight), result, t.size, classes, rest, ignore_index, np.int32(reduction))
+    args = (
+        rows(grad_output),
+        t,
+        w,
+        rows(total_weight),
+        result,
+        t.size,
+        classes,
+        rest,
+        ignore_index,
+        np.int32(reduction),
+    )
     programs.over(function, t.size, *args)
     return result

@@ -1,8 +1,9 @@
 """CuPy, as the array kernels want it: NumPy's names and meanings where CuPy's differ.
 
 Note [What CuPy lacks]
-    ``ufunc.reduce`` and ``accumulate`` of anything but add and multiply, ``at`` on 8-, 16- and 64-bit integers, ``vecdot``, arrays that are
-    read-only, and a class ``ndarray`` that takes a buffer.  What is not here either raises `AttributeError` or `NoKernel`, and the CPU computes it.
+    ``ufunc.reduce`` and ``accumulate`` of anything but add and multiply, ``at`` on 8-, 16- and 64-bit integers, ``vecdot``,
+    arrays that are read-only, and a class ``ndarray`` that takes a buffer.  What is not here either raises
+    `AttributeError` or `NoKernel`, and the CPU computes it.
 """
 
 from __future__ import annotations

@@ -55,7 +55,13 @@ def native_layer_norm_backward(
     floating(input, grad_out, weight)
     dtype = wide(input.dtype)
     count, n, kept = _rows_of(input, normalized_shape)
-    if grad_out.shape != input.shape or mean.dtype != dtype or rstd.dtype != dtype or mean.size != count or rstd.size != count:
+    if (
+        grad_out.shape != input.shape
+        or mean.dtype != dtype
+        or rstd.dtype != dtype
+        or mean.size != count
+        or rstd.size != count
+    ):
         raise NoKernel("a gradient or statistics that do not fit")
     weight = _given(weight, normalized_shape)
     g, x, mean, rstd = rows(grad_out), rows(input), rows(mean), rows(rstd)

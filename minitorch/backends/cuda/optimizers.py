@@ -6,8 +6,8 @@ from typing import Any
 
 from minitorch.backends import NoKernel
 from minitorch.backends.cuda import programs
-from minitorch.backends.cuda.programs import floating, rows
 from minitorch.backends.cuda.overrides import override
+from minitorch.backends.cuda.programs import floating, rows
 
 
 def _check(parameters: Any, grads: Any, *state: Any) -> None:
@@ -40,13 +40,15 @@ def fused_sgd(
         buffer = None if buffers is None else buffers[place]
         programs.over(
             programs.kernel("optimizer", "sgd", T=p.dtype, S=p.dtype), p.size, p, rows(grads[place]), buffer, scale, skip, p.size,
-            float(weight_decay), float(momentum), float(lr), float(dampening), bool(nesterov), bool(maximize), bool(is_first_step),
+            float(weight_decay), float(momentum), float(lr), float(dampening), bool(nesterov), bool(maximize),
+            bool(is_first_step),
         )  # fmt: skip
 
 
 def _adam(
     parameters: Any, grads: Any, exp_avgs: Any, exp_avg_sqs: Any, max_exp_avg_sqs: Any, state_steps: Any, lr: float, beta1: float,
-    beta2: float, weight_decay: float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Any, found_inf: Any, decoupled: bool,
+    beta2: float, weight_decay: float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Any, found_inf: Any,
+    decoupled: bool,
 ) -> None:  # fmt: skip
     _check(parameters, grads, exp_avgs, exp_avg_sqs, *([max_exp_avg_sqs] if amsgrad else []))
     if any(s.size != 1 or s.dtype.name not in ("float32", "float64") for s in state_steps):

@@ -6,7 +6,16 @@ from collections.abc import Callable
 
 OVERRIDES: dict[str, Callable] = {}
 # The modules that register some.
-MODULES: tuple[str, ...] = ("activation", "embedding", "loss", "normalization", "optimizers", "pooling", "scatter", "softmax")
+MODULES: tuple[str, ...] = (
+    "activation",
+    "embedding",
+    "loss",
+    "normalization",
+    "optimizers",
+    "pooling",
+    "scatter",
+    "softmax",
+)
 
 
 def override(*names: str) -> Callable[[Callable], Callable]:

@@ -74,7 +74,9 @@ def _gathered(name: str, grad: Any, x: Any, windows: _Windows, *between: Any, af
 
 
 @override("max_pool2d")
-def max_pool2d(self: Any, kernel_size: Any, stride: Any = (), padding: Any = (0,), dilation: Any = (1,), ceil_mode: bool = False) -> Any:
+def max_pool2d(
+    self: Any, kernel_size: Any, stride: Any = (), padding: Any = (0,), dilation: Any = (1,), ceil_mode: bool = False
+) -> Any:
     return _max(self, _Windows(self, kernel_size, stride, padding, dilation, ceil_mode), False)[0]
 
 
@@ -87,7 +89,13 @@ def max_pool2d_with_indices(
 
 @override("max_pool2d_backward")
 def max_pool2d_backward(
-    grad_output: Any, self: Any, kernel_size: Any, stride: Any = (), padding: Any = (0,), dilation: Any = (1,), ceil_mode: bool = False
+    grad_output: Any,
+    self: Any,
+    kernel_size: Any,
+    stride: Any = (),
+    padding: Any = (0,),
+    dilation: Any = (1,),
+    ceil_mode: bool = False,
 ) -> Any:
     windows = _Windows(self, kernel_size, stride, padding, dilation, ceil_mode)
     floating(self, grad_output)
@@ -97,7 +105,14 @@ def max_pool2d_backward(
 
 @override("max_pool2d_with_indices_backward")
 def max_pool2d_with_indices_backward(
-    grad_output: Any, self: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, indices: Any
+    grad_output: Any,
+    self: Any,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    indices: Any,
 ) -> Any:
     windows = _Windows(self, kernel_size, stride, padding, dilation, ceil_mode)
     if indices.dtype != np.int64 or indices.shape != windows.shape or not indices.flags.c_contiguous:

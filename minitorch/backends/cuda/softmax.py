@@ -24,7 +24,9 @@ def _run(name: str, inputs: tuple, result: Any, dim: int) -> Any:
     if inner >= _SIDE_BY_SIDE:
         programs.over(programs.kernel("softmax", name + "_columns", **types), count, *args)
     else:
-        programs.launch(programs.kernel("softmax", name, **types), min(count, programs.GRID), programs.block_for(n), *args)
+        programs.launch(
+            programs.kernel("softmax", name, **types), min(count, programs.GRID), programs.block_for(n), *args
+        )
     return result
 
 

@@ -43,7 +43,9 @@ class Event:
         with library().cuda.Device(stream.device_index):
             if self.raw is None:
                 timed = self.enable_timing and not self.interprocess
-                self.raw = library().cuda.Event(block=self.blocking, disable_timing=not timed, interprocess=self.interprocess)
+                self.raw = library().cuda.Event(
+                    block=self.blocking, disable_timing=not timed, interprocess=self.interprocess
+                )
                 self.device_index = stream.device_index
             self.raw.record(stream.raw)
 
@@ -141,7 +143,10 @@ class Stream:
         self.wait_event(stream.record_event())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Stream) and (self.device_index, self.cuda_stream) == (other.device_index, other.cuda_stream)
+        return isinstance(other, Stream) and (self.device_index, self.cuda_stream) == (
+            other.device_index,
+            other.cuda_stream,
+        )
 
     def __hash__(self) -> int:
         return hash((self.device_index, self.cuda_stream))

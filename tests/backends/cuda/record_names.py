@@ -47,7 +47,9 @@ def collect(cupy) -> dict:
     return {
         "version": cupy.__version__,
         "names": public(cupy),
-        "functions": {name: s for name, s in functions_of(cupy).items() if not isinstance(getattr(cupy, name), cupy.ufunc)},
+        "functions": {
+            name: s for name, s in functions_of(cupy).items() if not isinstance(getattr(cupy, name), cupy.ufunc)
+        },
         "ufuncs": sorted(name for name in public(cupy) if isinstance(getattr(cupy, name), cupy.ufunc)),
         "ndarray": public(cupy.ndarray),
         "namespaces": namespaces,

@@ -215,7 +215,9 @@ class Kernel:
             return
         expected = _NAMES[parameter.replace("const", "").strip().rsplit(" ", 1)[0]]
         if value.dtype.name != expected:
-            raise TypeError(f"{self.name}: {parameter} got {value.dtype.name} {value!r}; the device would read other bytes")
+            raise TypeError(
+                f"{self.name}: {parameter} got {value.dtype.name} {value!r}; the device would read other bytes"
+            )
 
 
 _NAMES = {

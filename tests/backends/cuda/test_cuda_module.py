@@ -17,7 +17,11 @@ ROOT = Path(__file__).parents[3]
 def run_python(code: str) -> subprocess.CompletedProcess:
     path = os.pathsep.join([str(ROOT), str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}, check=False
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+        check=False,
     )
 
 
@@ -90,7 +94,7 @@ else:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_host_tensors_are_exchanged_by_dlpack(): 
+def test_host_tensors_are_exchanged_by_dlpack():
     import numpy as np
 
     x = mt.arange(6).reshape(2, 3)

@@ -96,5 +96,26 @@ def test_construction_needs_no_driver():
     if not cupy.cuda.is_available():
         assert not minitorch.cuda.is_available()
         assert minitorch.cuda.device_count() == 0
-        with pytest.raises(NotImplementedError, match="there is no backend for the device 'cuda' on this machine: CUDA has no device"):
+        with pytest.raises(
+            NotImplementedError, match="there is no backend for the device 'cuda' on this machine: CUDA has no device"
+        ):
             minitorch.ones(2).to("cuda")
+
+
+def test_the_stand_in_has_nothing_that_cupy_has_not():
+    """Else what is tried on it says nothing."""
+    from strict_cupy.device import make_cuda
+    from strict_cupy.module import NAMES
+    from strict_cupy.ndarray import _METHODS, ndarray
+
+    assert NAMES == RECORDED
+    public = {name for name in vars(ndarray) if not name.startswith("_")}
+    assert public | _METHODS <= set(RECORDED["ndarray"])
+    cuda = make_cuda()
+    own = {"pool", "pinned_pool"}  # behind get_default_memory_pool() and its kind
+    assert {name for name in vars(cuda) if not name.startswith("_")} - own <= {*RECORDED["cuda"]}
+    assert set(vars(cuda.runtime)) <= set(RECORDED["runtime"])
+    for kind in ("Stream", "Event", "MemoryPool"):
+        made = getattr(cuda, kind)()
+        there = {name for name in dir(made) if not name.startswith("_")} - {"log", "kept", "timed", "time", "device_id", "non_blocking"}
+        assert there <= {*RECORDED[kind], "ptr"}, kind

@@ -16,15 +16,26 @@ SCRIPT = ROOT / "benchmarks" / "cuda_report.py"
 
 
 def run(code: str) -> subprocess.CompletedProcess:
-    path = os.pathsep.join([str(ROOT), str(Path(__file__).parent), str(SCRIPT.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    path = os.pathsep.join(
+        [str(ROOT), str(Path(__file__).parent), str(SCRIPT.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": path},
+        check=False,
     )
 
 
 def test_a_dry_run_says_what_would_be_run_and_runs_nothing(tmp_path):
     done = subprocess.run(
-        [sys.executable, SCRIPT, "--dry-run", "--out", tmp_path / "results"], capture_output=True, text=True, check=True, cwd=tmp_path
+        [sys.executable, SCRIPT, "--dry-run", "--out", tmp_path / "results"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
     )
     for part in ("environment", "kernels", "suite", "workloads", "memory", "streams"):
         assert f"\n  {part} " in done.stdout
@@ -48,7 +59,9 @@ def test_without_a_device_it_says_so(tmp_path):
 
 
 @pytest.mark.skipif(shim.COMPILER is None, reason="g++ is not here")
-@pytest.mark.parametrize("call", ["environment()", "kernels('softmax')", "memory()", "streams()", "workloads('mlp_adam', 0.01)"])
+@pytest.mark.parametrize(
+    "call", ["environment()", "kernels('softmax')", "memory()", "streams()", "workloads('mlp_adam', 0.01)"]
+)
 def test_the_parts_run_on_the_stand_in(call):
     """Their logic; what they say of a stand-in is worth nothing."""
     done = run(f"""
@@ -71,7 +84,10 @@ def test_the_page(tmp_path):
     results = {
         "environment": {"device": {"name": "A device"}, "seconds": 1.0},
         "suite": {"passed": 12, "failed": {"test_x": "it is wrong"}, "seconds": 2.0},
-        "workloads": {"rows": {"mlp": {"minitorch, us a step": 200, "torch, us a step": 100, "loss gap": 1e-6}}, "seconds": 3.0},
+        "workloads": {
+            "rows": {"mlp": {"minitorch, us a step": 200, "torch, us a step": 100, "loss gap": 1e-6}},
+            "seconds": 3.0,
+        },
     }
     done = run(f"import cuda_report; print(cuda_report.markdown({results!r}))")
     assert "# minitorch on CUDA: A device" in done.stdout

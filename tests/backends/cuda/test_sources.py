@@ -57,12 +57,16 @@ class Maker:
 
     def out(self, *shape, dtype=None):
         dtype = self.T if dtype is None else np.dtype(dtype)
-        strange = np.full(dtype.itemsize, 1 if dtype == bool else 0xA7, np.uint8).view(dtype)
+        strange = np.full(dtype.itemsize, 1 if dtype.kind == "b" else 0xA7, np.uint8).view(dtype)
         return np.full(shape, strange[0], dtype)
 
     def close(self, actual, expected, scale=1.0):
         name = actual.dtype.name
-        tolerance = max(TOLERANCE[name], TOLERANCE.get(self.T.name, 0) if name == "float32" and self.T.itemsize == 8 else 0) * 4 * scale
+        tolerance = (
+            max(TOLERANCE[name], TOLERANCE.get(self.T.name, 0) if name == "float32" and self.T.itemsize == 8 else 0)
+            * 4
+            * scale
+        )
         actual, expected = actual.astype(np.float64), np.asarray(expected, np.float64)
         size = max(1.0, float(np.nanmax(np.abs(expected)))) if expected.size else 1.0
         np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * size)
@@ -273,7 +277,21 @@ def nll_forward(run, make, name):
         t[0, 0] = -100
         loss = make.out(*((batch, rest) if reduction == 0 else ()))
         total, wrong = make.out(), np.zeros(2, i64)
-        run(1, 64, x, t, w if weighted else NULL, loss, total, wrong, i64(t.size), i64(classes), i64(rest), i64(-100), i32(reduction))
+        run(
+            1,
+            64,
+            x,
+            t,
+            w if weighted else NULL,
+            loss,
+            total,
+            wrong,
+            i64(t.size),
+            i64(classes),
+            i64(rest),
+            i64(-100),
+            i32(reduction),
+        )
         kept = (t != -100) * (w.astype(np.float64)[np.where(t < 0, 0, t)] if weighted else 1.0)
         picked = np.take_along_axis(x.astype(np.float64), np.where(t < 0, 0, t)[:, None], 1)[:, 0]
         losses = -picked * kept
@@ -294,7 +312,12 @@ def nll_backward(run, make, name):
     for reduction in (0, 1, 2):
         g, d = make(*((batch, rest) if reduction == 0 else (1,))), np.zeros((batch, classes, rest), make.T)
         run(1, 32, g, t, w, total, d, i64(t.size), i64(classes), i64(rest), i64(-100), i32(reduction))
-        factor = (t != -100) * w.astype(np.float64)[np.where(t < 0, 0, t)] * -g.astype(np.float64) / (7 if reduction == 1 else 1)
+        factor = (
+            (t != -100)
+            * w.astype(np.float64)[np.where(t < 0, 0, t)]
+            * -g.astype(np.float64)
+            / (7 if reduction == 1 else 1)
+        )
         expected = np.zeros(d.shape)
         np.put_along_axis(expected, np.where(t < 0, 0, t)[:, None], np.broadcast_to(factor, t.shape)[:, None], 1)
         make.close(d, expected, 2)
@@ -424,14 +447,21 @@ WINDOWS = (
 
 def windows_of(h, w, kernel, stride, padding, dilation):
     """Return the numbers of rows and columns of windows, and the elements of each: (row, column) -> places."""
-    out = [(n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in zip((h, w), kernel, stride, padding, dilation, strict=True)]
+    out = [
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip((h, w), kernel, stride, padding, dilation, strict=True)
+    ]
     places = {}
     for i in range(out[0]):
         for j in range(out[1]):
             inside = [
                 (r, c)
-                for r in range(i * stride[0] - padding[0], i * stride[0] - padding[0] + dilation[0] * kernel[0], dilation[0])
-                for c in range(j * stride[1] - padding[1], j * stride[1] - padding[1] + dilation[1] * kernel[1], dilation[1])
+                for r in range(
+                    i * stride[0] - padding[0], i * stride[0] - padding[0] + dilation[0] * kernel[0], dilation[0]
+                )
+                for c in range(
+                    j * stride[1] - padding[1], j * stride[1] - padding[1] + dilation[1] * kernel[1], dilation[1]
+                )
             ]
             places[i, j] = [(r, c) for r, c in inside if 0 <= r < h and 0 <= c < w]
     return out, places
@@ -555,7 +585,13 @@ def test_the_shim_sees_a_barrier_that_some_do_not_reach():
 def test_the_shim_checks_arguments_as_the_device_would_read_them():
     kernel = shim.Kernel('extern "C" __global__ void f(float* out, long long n) { out[0] = n; }', "f")
     out = np.zeros(1, np.float32)
-    for wrong in ((out, np.int32(1)), (out.astype(np.float64), np.int64(1)), (out,), (np.int64(3), np.int64(1)), (out, out)):
+    for wrong in (
+        (out, np.int32(1)),
+        (out.astype(np.float64), np.int64(1)),
+        (out,),
+        (np.int64(3), np.int64(1)),
+        (out, out),
+    ):
         with pytest.raises(TypeError):
             kernel((1,), (1,), wrong)
     with pytest.raises(ValueError, match="no device launches"):

@@ -17,7 +17,11 @@ FILES = sorted(path.name for path in (Path(__file__).parent / "standin").glob("t
 @pytest.mark.skipif(shim.COMPILER is None, reason="kernels of the stand-in are compiled by g++, which is not here")
 @pytest.mark.parametrize("name", FILES)
 def test_cuda_logic_on_a_stand_in(name):
-    environment = {**os.environ, "MINITORCH_STRICT_CUPY": "1", "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))}
+    environment = {
+        **os.environ,
+        "MINITORCH_STRICT_CUPY": "1",
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+    }
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", f"tests/backends/cuda/standin/{name}"],
         capture_output=True, text=True, cwd=ROOT, env=environment, timeout=900, check=False,

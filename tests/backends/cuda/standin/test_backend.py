@@ -16,6 +16,7 @@ import minitorch as mt
 from minitorch.backends import fallback_policy, fallback_report
 from minitorch.backends.cuda import programs
 from minitorch.backends.cuda.library import library
+from minitorch.backends.cuda.refusals import refusing
 from minitorch.backends.opencl.random import words_on_host
 
 cupy = library()
@@ -70,14 +71,23 @@ def test_the_current_device_belongs_to_the_thread():
 @pytest.mark.usefixtures("standin")
 def test_results_are_on_the_device_of_their_operands():
     x = mt.arange(6.0, device="cuda:1").reshape(2, 3)
-    for result in (x + 1, x @ x.t(), mt.nn.functional.softmax(x, 1), x.sum(), x.t().contiguous(), x.to("cuda:0").to("cuda:1")):
+    for result in (
+        x + 1,
+        x @ x.t(),
+        mt.nn.functional.softmax(x, 1),
+        x.sum(),
+        x.t().contiguous(),
+        x.to("cuda:0").to("cuda:1"),
+    ):
         assert result.device.index == 1
     assert x.to("cuda:0").device.index == 0
     assert x.to("cuda:0").tolist() == x.tolist()
     y = mt.zeros(2, 3, device="cuda:0")
     y.copy_(x)
     assert y.tolist() == x.tolist()
-    with pytest.raises(RuntimeError, match="at least two devices, cuda:1 and cuda:0|at least two devices, cuda:0 and cuda:1"):
+    with pytest.raises(
+        RuntimeError, match="at least two devices, cuda:1 and cuda:0|at least two devices, cuda:0 and cuda:1"
+    ):
         x + y
     mt.randn(3, device="cuda:1")
 
@@ -89,7 +99,13 @@ def test_results_are_on_the_device_of_their_operands():
 def test_constants_are_of_each_device():
     for index in (0, 1, 0):
         x = mt.arange(6.0, device=f"cuda:{index}").reshape(2, 3)
-        for result in (x.sum(), x.mean(), x.var(), mt.nn.functional.group_norm(x, 1), mt.nn.functional.layer_norm(x.t(), (2,))):
+        for result in (
+            x.sum(),
+            x.mean(),
+            x.var(),
+            mt.nn.functional.group_norm(x, 1),
+            mt.nn.functional.layer_norm(x.t(), (2,)),
+        ):
             assert result.device.index == index
 
 
@@ -107,7 +123,9 @@ def test_views_share_memory():
     assert x[0].tolist() == [0, 2, 4, 3]
 
 
-@pytest.mark.parametrize("name", ["float32", "float64", "float16", "bfloat16", "complex64", "int8", "int64", "bool", "uint8"])
+@pytest.mark.parametrize(
+    "name", ["float32", "float64", "float16", "bfloat16", "complex64", "int8", "int64", "bool", "uint8"]
+)
 def test_there_and_back(name):
     dtype = getattr(mt, name)
     x = mt.tensor([[1, 0, 3], [0, 5, 1]]).to(dtype)
@@ -168,7 +186,9 @@ def test_memory_statistics():
 def test_out_of_memory():
     try:
         mt.cuda.set_per_process_memory_fraction(1e-6)
-        with pytest.raises(mt.cuda.OutOfMemoryError, match="CUDA out of memory: 40000000 bytes were asked for on cuda:0"):
+        with pytest.raises(
+            mt.cuda.OutOfMemoryError, match="CUDA out of memory: 40000000 bytes were asked for on cuda:0"
+        ):
             mt.zeros(10_000_000, device="cuda")
         with pytest.raises(mt.cuda.OutOfMemoryError):
             mt.zeros(10_000_000).to("cuda")
@@ -234,6 +254,36 @@ def test_the_numbers_are_philox_s():
     w = words_on_host(1000, 500, 7).astype(np.float64)
     normal = np.sqrt(-2 * np.log((w[0] + 1) * 2.0**-32)) * np.cos(2 * np.pi * np.floor(w[1] / 256) * 2.0**-24)
     np.testing.assert_allclose(mt.randn(500, device="cuda").cpu().numpy(), normal, atol=2e-5)
+
+
+def test_other_draws_follow_the_rules_of_the_documentation():
+    w = words_on_host(0, 200, 9).astype(np.uint64)
+    long = w[0] | w[1] << np.uint64(32)
+    u = (long >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    g = mt.Generator("cuda")
+
+    def drawn(make):
+        g.manual_seed(9)
+        return make().cpu().numpy()
+
+    assert np.array_equal(
+        drawn(lambda: mt.randint(-5, 12, (200,), generator=g, device="cuda")), (long % 17).astype(np.int64) - 5
+    )
+    assert np.array_equal(
+        drawn(lambda: mt.randperm(200, generator=g, device="cuda")), np.argsort(long.view(np.int64), kind="stable")
+    )
+    wide = {"dtype": mt.float64, "device": "cuda"}
+    assert np.array_equal(drawn(lambda: mt.rand(200, generator=g, **wide)), u)
+    assert np.array_equal(drawn(lambda: mt.empty(200, **wide).bernoulli_(0.3, generator=g)), u < 0.3)
+    np.testing.assert_allclose(
+        drawn(lambda: mt.empty(200, **wide).exponential_(2.0, generator=g)), -np.log1p(-u) / 2, rtol=1e-12
+    )
+    first, second = (
+        ((long >> np.uint64(11)).astype(np.float64) + 1) * 2.0**-53,
+        (w[2] | w[3] << np.uint64(32)) >> np.uint64(11),
+    )
+    normal = np.sqrt(-2 * np.log(first)) * np.cos(2 * np.pi * second.astype(np.float64) * 2.0**-53)
+    np.testing.assert_allclose(drawn(lambda: mt.randn(200, generator=g, **wide)), normal, rtol=1e-10, atol=1e-12)
 
 
 def test_dropout_draws_what_bernoulli_does():
@@ -339,14 +389,30 @@ def test_a_forked_child_is_told_to_spawn():
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda: mt.nn.functional.embedding(mt.tensor([9], device="cuda"), mt.ones(3, 2, device="cuda")), IndexError, "index 9"),
-        (lambda: mt.nn.functional.nll_loss(mt.zeros(2, 3, device="cuda"), mt.tensor([0, 3], device="cuda")), IndexError, "Target 3"),
-        (lambda: mt.zeros(3, device="cuda").scatter_add(0, mt.tensor([5], device="cuda"), mt.ones(1, device="cuda")), RuntimeError, "index 5"),
-        (lambda: mt.zeros(3, device="cuda").index_add(0, mt.tensor([5], device="cuda"), mt.ones(1, device="cuda")), RuntimeError, "index 5"),
+        (
+            lambda: mt.nn.functional.embedding(mt.tensor([9], device="cuda"), mt.ones(3, 2, device="cuda")),
+            IndexError,
+            "index 9",
+        ),
+        (
+            lambda: mt.nn.functional.nll_loss(mt.zeros(2, 3, device="cuda"), mt.tensor([0, 3], device="cuda")),
+            IndexError,
+            "Target 3",
+        ),
+        (
+            lambda: mt.zeros(3, device="cuda").scatter_add(0, mt.tensor([5], device="cuda"), mt.ones(1, device="cuda")),
+            RuntimeError,
+            "index 5",
+        ),
+        (
+            lambda: mt.zeros(3, device="cuda").index_add(0, mt.tensor([5], device="cuda"), mt.ones(1, device="cuda")),
+            RuntimeError,
+            "index 5",
+        ),
         (lambda: mt.zeros(3, device="cuda")[mt.tensor([5], device="cuda")], IndexError, "index 5"),
         (lambda: mt.zeros(3, device="cuda").gather(0, mt.tensor([5], device="cuda")), RuntimeError, "index 5"),
     ],
-)  # fmt: skip
+)
 def test_positions_that_do_not_exist_raise(call, error, text):
     """CuPy wraps them around without a word."""
     with pytest.raises(error, match=text):
@@ -363,10 +429,43 @@ def test_a_fallback_is_on_the_ledger():
         mt.poisson(x)
 
 
+def test_what_cupy_refuses_runs_on_the_cpu(monkeypatch):
+    """As CuPy's code raises it: from a module of CuPy."""
+    space = {"__name__": "cupy._core.somewhere"}
+    exec("def no_loop(x, *rest):\n    raise TypeError('no loop for bfloat16')", space)
+
+    def own_mistake(x, *rest):
+        raise TypeError("ours")
+
+    x = mt.tensor([3.0, 4.0], device="cuda")
+    fallback_report().clear()
+    monkeypatch.setattr(mt.backends.backend_of("cuda").namespace, "searchsorted", space["no_loop"])
+    with fallback_policy("allow"):
+        assert mt.searchsorted(x, x).cpu().tolist() == [0, 1]
+    assert [row.reason for row in fallback_report()] == ["CuPy refuses: no loop for bfloat16"]
+    with pytest.raises(TypeError, match="ours"):
+        refusing(own_mistake)(x.handle)
+
+
+def test_singular_matrices_raise():
+    """CuPy says nothing unless it is asked."""
+    singular = mt.ones(3, 3, device="cuda")
+    for call in (mt.linalg.inv, lambda a: mt.linalg.solve(a, a), mt.linalg.cholesky):
+        with pytest.raises(RuntimeError, match="singular|not positive-definite"):
+            call(-singular)
+
+
 F = mt.nn.functional
 CALLS = {
-    "softmax": [lambda x: F.softmax(x, -1), lambda x: F.log_softmax(x, -1), lambda x: F.softmax(x, 0), lambda x: F.log_softmax(x, 0)],
-    "layer_norm": [lambda x: F.layer_norm(x, (40,), mt.ones(40, device="cuda").requires_grad_(), mt.ones(40, device="cuda"))],
+    "softmax": [
+        lambda x: F.softmax(x, -1),
+        lambda x: F.log_softmax(x, -1),
+        lambda x: F.softmax(x, 0),
+        lambda x: F.log_softmax(x, 0),
+    ],
+    "layer_norm": [
+        lambda x: F.layer_norm(x, (40,), mt.ones(40, device="cuda").requires_grad_(), mt.ones(40, device="cuda"))
+    ],
     "batch_norm": [
         lambda x: F.batch_norm(x, None, None, training=True),
         lambda x: F.batch_norm(x, mt.zeros(40, device="cuda"), mt.ones(40, device="cuda"), training=False),
@@ -375,10 +474,20 @@ CALLS = {
     "dropout": [lambda x: F.dropout(x, 0.5)],
     "philox": [lambda x: x * mt.rand(6, 40, device="cuda")],
     "loss": [lambda x: F.nll_loss(x, mt.arange(6, device="cuda"))],
-    "embedding": [lambda x: F.embedding(mt.tensor([1, 1, 3], device="cuda"), x), lambda x: F.embedding(mt.tensor([1], device="cuda"), x.half())],
-    "scatter": [lambda x: x.scatter_add(1, mt.zeros(6, 40, dtype=mt.int64, device="cuda"), x), lambda x: x.index_add(0, mt.arange(6, device="cuda"), x)],
-    "pooling": [lambda x: F.max_pool2d(x[None], 2), lambda x: F.max_pool2d(x[None], 2, return_indices=True)[0], lambda x: F.avg_pool2d(x[None], 2)],
-}  # fmt: skip
+    "embedding": [
+        lambda x: F.embedding(mt.tensor([1, 1, 3], device="cuda"), x),
+        lambda x: F.embedding(mt.tensor([1], device="cuda"), x.half()),
+    ],
+    "scatter": [
+        lambda x: x.scatter_add(1, mt.zeros(6, 40, dtype=mt.int64, device="cuda"), x),
+        lambda x: x.index_add(0, mt.arange(6, device="cuda"), x),
+    ],
+    "pooling": [
+        lambda x: F.max_pool2d(x[None], 2),
+        lambda x: F.max_pool2d(x[None], 2, return_indices=True)[0],
+        lambda x: F.avg_pool2d(x[None], 2),
+    ],
+}
 
 
 @pytest.mark.usefixtures("standin")
@@ -386,14 +495,22 @@ def test_every_kernel_is_launched_by_an_operator(monkeypatch):
     """What hides behind a refusal of the overrides would pass all tests by the kernels for any array library."""
     launched = set()
     original = programs.kernel
-    monkeypatch.setattr(programs, "kernel", lambda name, function, **types: launched.add((name, function)) or original(name, function, **types))
+    monkeypatch.setattr(
+        programs,
+        "kernel",
+        lambda name, function, **types: launched.add((name, function)) or original(name, function, **types),
+    )
     for calls in CALLS.values():
         for call in calls:
             x = mt.randn(6, 40).to("cuda").requires_grad_()
             call(x).sum().backward()
     for rule in (mt.optim.SGD, mt.optim.Adam):
         losses("cuda", lambda parameters, rule=rule: rule(parameters, lr=0.1, fused=True))
-    everything = {(name, kernel) for name in programs.names() for kernel in shim.kernels_of(shim.preprocess(programs.source(name, variants(name)[0])))}
+    everything = {
+        (name, kernel)
+        for name in programs.names()
+        for kernel in shim.kernels_of(shim.preprocess(programs.source(name, variants(name)[0])))
+    }
     assert launched == everything
 
 

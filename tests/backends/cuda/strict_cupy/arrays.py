@@ -137,7 +137,9 @@ def show(pointer, shape, dtype, strides):
         high += dtype.itemsize
     block = pointer.owner
     start = block.__array_interface__["data"][0]
-    first, end = (start + MARGIN, start + block.size - MARGIN) if id(block) in _guarded else (start, start + _extent(block))
+    first, end = (
+        (start + MARGIN, start + block.size - MARGIN) if id(block) in _guarded else (start, start + _extent(block))
+    )
     if 0 not in shape and not (first <= low and high <= end):
         raise ValueError(f"an array of {shape} {dtype} with strides {strides} leaves its memory")
     raw = (ctypes.c_char * max(high - low, 1)).from_address(low)

@@ -155,6 +155,8 @@ def make_cuda():
         memGetInfo=lambda: ((1 << 34) - Usage.used.get(current(), 0), 1 << 34),
         getDeviceProperties=_properties,
     )
-    cuda.set_allocator = lambda allocator=None: setattr(Usage, "allocator", staticmethod(allocator) if allocator else None)
+    cuda.set_allocator = lambda allocator=None: setattr(
+        Usage, "allocator", staticmethod(allocator) if allocator else None
+    )
     cuda.pool, cuda.pinned_pool = MemoryPool(), PinnedMemoryPool()
     return cuda

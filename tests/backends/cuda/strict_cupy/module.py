@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
+import threading
 import types
 from pathlib import Path
 
 import numpy as np
 import shim
+
 from strict_cupy import arrays
 from strict_cupy.device import make_cuda
 from strict_cupy.ndarray import call, ndarray, plain, wrap
@@ -19,7 +22,9 @@ _KINDS = {kind.name: kind for kind in (
     inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD,
 )}  # fmt: skip
 _AT = {
-    "add": "ifdFDLIe?", "maximum": "ifdLI", "minimum": "ifdLI",
+    "add": "ifdFDLIe?",
+    "maximum": "ifdLI",
+    "minimum": "ifdLI",
 }  # type characters that CuPy scatters (int32, float, double, complex, unsigned)
 
 
@@ -112,7 +117,9 @@ def empty(shape, dtype=float, order="C"):
 def empty_like(prototype, dtype=None, order="K", subok=None, shape=None):
     like = np.empty_like(prototype._a, dtype, order, shape=shape)
     made = arrays.allocate((like.nbytes,), np.uint8)
-    return wrap(np.ndarray(like.shape, like.dtype, arrays.owner_of(made), arrays.MARGIN, like.strides) if like.size else like)
+    return wrap(
+        np.ndarray(like.shape, like.dtype, arrays.owner_of(made), arrays.MARGIN, like.strides) if like.size else like
+    )
 
 
 def zeros(shape, dtype=float, order="C"):
@@ -144,7 +151,9 @@ def lexsort(keys):
 def from_dlpack(array, *, device=None, copy=None):
     if isinstance(array, ndarray):
         return array
-    raise ValueError("CPU arrays cannot be directly imported to CuPy. Use `cupy.array(numpy.from_dlpack(input))` instead.")
+    raise ValueError(
+        "CPU arrays cannot be directly imported to CuPy. Use `cupy.array(numpy.from_dlpack(input))` instead."
+    )
 
 
 def copyto(dst, src, casting="same_kind", where=None):
@@ -186,12 +195,46 @@ _OWN = {
 }  # fmt: skip
 
 
+class _Config(threading.local):
+    linalg = "ignore"
+
+
+config = _Config()
+
+
+@contextlib.contextmanager
+def errstate(*, divide=None, over=None, under=None, invalid=None, linalg=None):
+    """``cupyx.errstate``: of NumPy's conditions none, and whether singular matrices raise."""
+    if {divide, over, under, invalid} != {None} or linalg not in (None, "ignore", "raise"):
+        raise NotImplementedError
+    before, config.linalg = config.linalg, linalg or config.linalg
+    try:
+        yield
+    finally:
+        config.linalg = before
+
+
+def silent(function):
+    """Return a function of matrices that fails without a word, as CuPy's, unless `errstate` says otherwise."""
+
+    def run(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except np.linalg.LinAlgError as error:
+            if config.linalg == "raise" or "dimension" in str(error) or "square" in str(error):
+                raise
+            raise AssertionError("a singular matrix, of which CuPy says nothing") from error
+
+    return run
+
+
 def _namespace(path, source):
     module = types.ModuleType(f"cupy.{path}")
     for name, parameters in NAMES["namespaces"][path].items():
         function = getattr(source, name, None)
         if function is not None:
-            setattr(module, name, checked(function, name, parameters))
+            made = checked(function, name, parameters)
+            setattr(module, name, silent(made) if path == "linalg" else made)
     return module
 
 
@@ -224,6 +267,8 @@ def make(devices=1):
     cupy.cuda = make_cuda()
     cupy.get_default_memory_pool = lambda: cupy.cuda.pool
     cupy.get_default_pinned_memory_pool = lambda: cupy.cuda.pinned_pool
-    cupy._modules = {"cupy": cupy, "cupy.linalg": cupy.linalg, "cupy.fft": cupy.fft, "cupy.cuda": cupy.cuda,
+    cupyx = types.ModuleType("cupyx")
+    cupyx.errstate = errstate
+    cupy._modules = {"cupy": cupy, "cupy.linalg": cupy.linalg, "cupy.fft": cupy.fft, "cupy.cuda": cupy.cuda, "cupyx": cupyx,
                      "cupy.lib": cupy.lib, "cupy.lib.stride_tricks": cupy.lib.stride_tricks}  # fmt: skip
     return cupy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from strict_cupy import arrays
 from strict_cupy.arrays import Device, Flags, MemoryPointer
 
@@ -29,7 +30,11 @@ class ndarray:
             self._a, self._index = arrays.allocate(shape, dtype, order), arrays.current()
         else:
             if strides is None:
-                strides = np.ndarray(shape, dtype, np.empty(0, np.uint8).data, 0).strides if 0 in shape else _strides(shape, dtype)
+                strides = (
+                    np.ndarray(shape, dtype, np.empty(0, np.uint8).data, 0).strides
+                    if 0 in shape
+                    else _strides(shape, dtype)
+                )
             self._a, self._index = arrays.show(memptr, shape, dtype, tuple(strides)), memptr.device_id
 
     # ------------------------------------------------------------ what it is
@@ -44,8 +49,12 @@ class ndarray:
     flags = property(lambda self: Flags(self._a.flags))
     device = property(lambda self: Device(self._index))
     T = property(lambda self: wrap(self._a.T, self._index))
-    real = property(lambda self: wrap(self._a.real, self._index), lambda self, v: self._a.real.__setitem__(..., plain(v)))
-    imag = property(lambda self: wrap(self._a.imag, self._index), lambda self, v: self._a.imag.__setitem__(..., plain(v)))
+    real = property(
+        lambda self: wrap(self._a.real, self._index), lambda self, v: self._a.real.__setitem__(..., plain(v))
+    )
+    imag = property(
+        lambda self: wrap(self._a.imag, self._index), lambda self, v: self._a.imag.__setitem__(..., plain(v))
+    )
 
     @property
     def base(self):
@@ -70,7 +79,9 @@ class ndarray:
     # ------------------------------------------------------------ to the host
 
     def __array__(self, *args, **kwargs):
-        raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy array explicitly.")
+        raise TypeError(
+            "Implicit conversion to a NumPy array is not allowed. Please use `.get()` to construct a NumPy array explicitly."
+        )
 
     def get(self, stream=None, order="C", out=None, blocking=True):
         return self._a.copy(order)
@@ -132,7 +143,11 @@ class ndarray:
 
     def astype(self, dtype, order="K", casting=None, subok=None, copy=True):
         with np.errstate(all="ignore"):
-            return self if not copy and self.dtype == dtype else wrap(self._a.astype(arrays.check_dtype(dtype), order), self._index)
+            return (
+                self
+                if not copy and self.dtype == dtype
+                else wrap(self._a.astype(arrays.check_dtype(dtype), order), self._index)
+            )
 
     def copy(self, order="C"):
         return wrap(self._a.copy(order), self._index)
@@ -274,9 +289,55 @@ def _operator(name):
     return run
 
 
-for _name in (
-    "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift radd rsub rmul rtruediv rfloordiv rmod rpow rmatmul rand ror "
-    "rxor rlshift rrshift iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift eq ne lt le gt ge neg pos invert abs "
-    "divmod"
-).split():
+for _name in [
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+    "radd",
+    "rsub",
+    "rmul",
+    "rtruediv",
+    "rfloordiv",
+    "rmod",
+    "rpow",
+    "rmatmul",
+    "rand",
+    "ror",
+    "rxor",
+    "rlshift",
+    "rrshift",
+    "iadd",
+    "isub",
+    "imul",
+    "itruediv",
+    "ifloordiv",
+    "imod",
+    "ipow",
+    "iand",
+    "ior",
+    "ixor",
+    "ilshift",
+    "irshift",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "neg",
+    "pos",
+    "invert",
+    "abs",
+    "divmod",
+]:
     setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__"))
