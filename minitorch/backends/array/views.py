@@ -72,6 +72,8 @@ def squeeze_dim_kernel(xp, self, dim):
 @view_kernel("squeeze.dims")
 def squeeze_dims_kernel(xp, self, dim):
     if self.ndim == 0:
+        if any([not -1 <= d <= 0 for d in dim]):
+            raise ValueError("dim out of range")
         return self[...]
     dims = tuple({d % self.ndim for d in dim if self.shape[d] == 1})
     return self.squeeze(dims) if dims else self[...]
