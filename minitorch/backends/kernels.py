@@ -89,6 +89,8 @@ class BackendKernel(Kernel):
             if backend.several:
                 with backend.on_device(index_of_call(backend, args, kwargs)):
                     return self.run_here(op, entry, args, kwargs, given)
+        elif kwargs and kwargs.get("device") is not None:
+            index_of_call(backend, args, kwargs)  # raises where there is no device of its number
         return self.run_here(op, entry, args, kwargs, given)
 
     def run_here(self, op: Any, entry: Any, args: tuple, kwargs: dict | None, given: tuple) -> Any:

@@ -16,12 +16,13 @@ from minitorch.tensor.base import TensorBase, is_plain
 _SGD = OPERATORS["aten::_fused_sgd_"]
 _ADAM = OPERATORS["aten::_fused_adam_"]
 _ADAMW = OPERATORS["aten::_fused_adamw_"]
-_DEVICES = ("cpu", "cuda")
+_DEVICES = ("cpu", "cuda", "opencl")
 _TYPES = ("float32", "float64")
 
 
 def fusable(optimizer: Any) -> bool:
     """Return whether the fused operators take all of an optimizer's parameters."""
+    device = None
     for group in optimizer.param_groups:
         if group["fused"] is False or group["differentiable"] or isinstance(group["lr"], TensorBase):
             return False
@@ -34,8 +35,10 @@ def fusable(optimizer: Any) -> bool:
                 or not is_plain(grad)
                 or parameter.dtype.name not in _TYPES
                 or parameter.device.type not in _DEVICES
+                or (device is not None and parameter.device != device)  # one call takes the lists of one device
             ):
                 return False
+            device = parameter.device
     return True
 
 
@@ -88,7 +91,7 @@ def adam_step(optimizer: Any) -> None:
                     continue
                 own = state[parameter]
                 if not own:
-                    own["step"] = zeros([])
+                    own["step"] = zeros([], device=parameter.device)
                     own["exp_avg"] = zeros_like(parameter)
                     own["exp_avg_sq"] = zeros_like(parameter)
                     if amsgrad:
@@ -97,7 +100,10 @@ def adam_step(optimizer: Any) -> None:
                 grads.append(grad)
                 means.append(own["exp_avg"])
                 squares.append(own["exp_avg_sq"])
-                steps.append(own["step"])
+                step = own["step"]
+                if step.device != parameter.device:  # as loaded, or left by the update functions
+                    step = own["step"] = step.to(parameter.device)
+                steps.append(step)
                 if amsgrad:
                     largest.append(own["max_exp_avg_sq"])
             if not parameters:

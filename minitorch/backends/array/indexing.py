@@ -21,7 +21,7 @@ _FEW = 24
 _SPARSE_SIZE = 1 << 17
 
 
-def _out_of_bounds(index, bound, dim, error=RuntimeError):
+def out_of_bounds(index, bound, dim, error=RuntimeError):
     bad = next(v for v in index.reshape(-1).tolist() if not 0 <= v < bound)
     return error(f"index {bad} is out of bounds for dimension {dim} with size {bound}")
 
@@ -42,7 +42,7 @@ def _checked(xp, index, bound, dim, error=RuntimeError):
             raise ValueError
         index = index.astype(xp.int64)
     if not _within(xp, index, bound):
-        raise _out_of_bounds(index, bound, dim, error)
+        raise out_of_bounds(index, bound, dim, error)
     return index
 
 
@@ -191,7 +191,7 @@ def _scatter_into(xp, out, dim, index, source):
     )
     if index.size == 0:
         return
-    values = _trimmed(source, positions) if is_array else _number(xp, out, source)
+    values = _trimmed(source, positions) if is_array else number_for(xp, out, source)
     if out.ndim == 0:
         out[...] = values.reshape(-1)[-1] if is_array else values
     elif out.flags.c_contiguous:
@@ -225,7 +225,7 @@ _AT = {
 }  # fmt: skip
 
 
-def _identity(xp, dtype, reduce):
+def identity_of(xp, dtype, reduce):
     """Return the value that a reduction starts from."""
     if reduce in ("amax", "amin"):
         if dtype.kind in "fV":
@@ -251,7 +251,7 @@ def _scatter_reduce_into(xp, out, dim, index, source, reduce, include_self=True)
     )
     if index.size == 0:
         return
-    values = _trimmed(source, positions) if is_array else _number(xp, out, source)
+    values = _trimmed(source, positions) if is_array else number_for(xp, out, source)
     target = out
     if out.ndim == 0 or not out.flags.c_contiguous or out.dtype.kind == "V":
         target = xp.ascontiguousarray(out).astype(accumulate_dtype(xp, out.dtype))
@@ -261,7 +261,7 @@ def _scatter_reduce_into(xp, out, dim, index, source, reduce, include_self=True)
     if is_array:
         values = values.reshape(-1).astype(flat.dtype, copy=False)
     if not include_self:
-        flat[places] = _identity(xp, flat.dtype, reduce)
+        flat[places] = identity_of(xp, flat.dtype, reduce)
     getattr(xp, _AT[reduce]).at(flat, places, values)
     if reduce == "mean":
         counts = xp.full(flat.shape, 1 if include_self else 0, xp.int64)
@@ -446,7 +446,7 @@ def _index_fill_into(xp, out, dim, index, value):
         if value.ndim:
             raise ValueError
         value = value.item()
-    value = _number(xp, out, value, check_range=False)
+    value = number_for(xp, out, value, check_range=False)
     if out.ndim == 0:
         if index.size:
             out[...] = value
@@ -527,7 +527,7 @@ def _index_tuple(xp, self, indices):
     return tuple(result)
 
 
-def _check_bounds(xp, self, places):
+def check_bounds(xp, self, places):
     """Raise for positions outside their dimension; NumPy skips them where nothing is selected."""
     dim = 0
     for place in places:
@@ -555,7 +555,7 @@ def index_kernel(xp, self, indices):
             return result
     places = _index_tuple(xp, self, indices)
     if self.size == 0:
-        _check_bounds(xp, self, places)
+        check_bounds(xp, self, places)
     result = self[places]
     if type(result) is type(self) and xp.may_share_memory(result, self):
         return result.copy()
@@ -567,7 +567,7 @@ def _index_put_into(xp, out, indices, values, accumulate):
         raise ValueError
     places = _index_tuple(xp, out, indices)
     if out.size == 0:
-        _check_bounds(xp, out, places)
+        check_bounds(xp, out, places)
     if not accumulate:
         out[places] = values
         return
@@ -585,7 +585,7 @@ def _index_put_into(xp, out, indices, values, accumulate):
             if not _within(xp, flat, bound):
                 for position in flat.tolist():
                     if not -bound <= position < bound:
-                        raise _out_of_bounds(flat, bound, 0, IndexError)
+                        raise out_of_bounds(flat, bound, 0, IndexError)
                 flat = xp.where(flat < 0, flat + bound, flat)
             add_rows(xp, out.reshape(bound, columns), flat, values.reshape(-1, columns))
             return
@@ -660,7 +660,7 @@ def put_inplace_kernel(xp, self, index, source, accumulate=False):
 # ---------------------------------------------------------------- masks
 
 
-def _number(xp, array, value, check_range=True):
+def number_for(xp, array, value, check_range=True):
     """Return a Python number as `array`'s element type; refuse what that type cannot hold."""
     kind = array.dtype.kind
     if kind == "c":
@@ -695,7 +695,7 @@ def _mask_value(xp, self, mask, value):
         return value.astype(self.dtype)
     if type(value) is float and self.dtype.char in "fd" and -3e38 < value < 3e38:
         return value
-    return _number(xp, self, value)
+    return number_for(xp, self, value)
 
 
 @array_kernel("masked_fill.Scalar", "masked_fill.Tensor")
@@ -794,7 +794,7 @@ def embedding_kernel(xp, weight, indices, padding_idx=-1, scale_grad_by_freq=Fal
         positions = indices.astype(xp.int64)
     if not _within(xp, positions, len(weight)):
         raise IndexError(
-            f"embedding(): index out of range in self: {_out_of_bounds(positions, len(weight), 0)}"
+            f"embedding(): index out of range in self: {out_of_bounds(positions, len(weight), 0)}"
         )
     return weight.take(positions, 0)
 
@@ -812,7 +812,7 @@ def embedding_dense_backward_kernel(
         if not keep.all():
             index, rows = index[keep], rows[keep]
     if not _within(xp, index, num_weights):
-        raise _out_of_bounds(index, num_weights, 0, IndexError)
+        raise out_of_bounds(index, num_weights, 0, IndexError)
     if scale_grad_by_freq:
         counts = xp.bincount(index, minlength=num_weights).astype(compute)
         rows = rows / counts[index][:, None]

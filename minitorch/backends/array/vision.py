@@ -49,7 +49,7 @@ def replicated(xp, n, before, after):
     return xp.clip(xp.arange(-before, n + after), 0, n - 1)
 
 
-def _pads(padding):
+def pads_of(padding):
     """Yield (axis from the end, before, after)."""
     for i in range(len(padding) // 2):
         yield -1 - i, padding[2 * i], padding[2 * i + 1]
@@ -60,7 +60,7 @@ def _index_pad(xp, self, padding, index_of, mirrored):
     if self.ndim not in (d + 1, d + 2):
         raise ValueError("bad rank")
     result = self
-    for axis, before, after in _pads(padding):
+    for axis, before, after in pads_of(padding):
         n = self.shape[axis]
         if n + before + after <= 0 or n == 0 or (mirrored and not (before < n and after < n)):
             raise ValueError("bad pad")
@@ -70,7 +70,7 @@ def _index_pad(xp, self, padding, index_of, mirrored):
 
 def _index_pad_backward(xp, grad_output, self, padding, index_of):
     result = widen(grad_output)
-    for axis, before, after in _pads(padding):
+    for axis, before, after in pads_of(padding):
         n = self.shape[axis]
         if result.shape[axis] != n + before + after:
             raise ValueError("bad gradient")
@@ -225,7 +225,7 @@ def _resample_backward(xp, grad, sizes, taps_of_axes):
     return xp.ascontiguousarray(grad)
 
 
-def _check_resample(self, output_size, d):
+def check_resample(self, output_size, d):
     if self.ndim != d + 2 or len(output_size) != d or min(output_size) <= 0:
         raise ValueError("bad size")
     if 0 in self.shape[1:]:
@@ -234,7 +234,7 @@ def _check_resample(self, output_size, d):
 
 def _nearest(xp, self, output_size, scales, exact):
     d = len(output_size)
-    _check_resample(self, output_size, d)
+    check_resample(self, output_size, d)
     taps = [
         nearest_taps(xp, n, c, s, None, exact)
         for n, c, s in zip(self.shape[2:], output_size, scales, strict=True)
@@ -334,7 +334,7 @@ def upsample_nearest_exact3d_backward_kernel(
 
 
 def _smooth(xp, self, output_size, scales, taps_of, align_corners, *options):
-    _check_resample(self, output_size, len(output_size))
+    check_resample(self, output_size, len(output_size))
     taps = [
         taps_of(xp, n, c, align_corners, s, self.dtype, *options)
         for n, c, s in zip(self.shape[2:], output_size, scales, strict=True)
@@ -347,7 +347,7 @@ def _smooth_image(xp, self, *arguments):
     if self.dtype.char != "B":
         return float_kernel(_smooth)(xp, self, *arguments)
     output_size, scales, taps_of, align_corners, *options = arguments
-    _check_resample(self, output_size, len(output_size))
+    check_resample(self, output_size, len(output_size))
     double = xp.dtype("float64")
     taps = [
         (c, taps_of(xp, n, c, align_corners, s, double, *options))

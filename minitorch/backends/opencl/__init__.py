@@ -4,7 +4,7 @@ It is written against the public API for backends (`minitorch.backends`) alone. 
 imported when the first device is asked for.
 """
 
-from minitorch.backends.opencl import methods  # noqa: F401 - gives arrays their operators
+from minitorch.backends.opencl import methods
 from minitorch.backends.opencl.registration import register
 
 __all__ = ["register"]

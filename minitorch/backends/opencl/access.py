@@ -72,7 +72,7 @@ class Places:
 
 
 class _Plan:
-    __slots__ = ("global_size", "key", "make_source", "numbers", "scalar_types", "single")
+    __slots__ = ("global_size", "key", "local_size", "make_source", "numbers", "scalar_types")
 
 
 _plans: dict = {}
@@ -99,6 +99,7 @@ def gather_checked(source: CLArray, offset: int, strides: tuple, places: list, t
     found = int((flag.to_host() if view is None else view)[0])
     if found:
         assign(flag, Scalar(0, INT32))
+        device.finish()  # the next call may go to another queue
     return found
 
 
@@ -163,7 +164,21 @@ def scatter(op: str, target: CLArray, offset: int, strides: tuple, owned: tuple,
     args = [target.block.buffer, (target.offset + offset) // itemsize, value.block.buffer, value.offset // itemsize]
     for p in places:
         args += [p.index.block.buffer, p.index.offset // p.index.dtype.itemsize]
-    device.launch(kernel, plan.global_size, (*args, *plan.numbers), (target.block,))
+    device.launch(kernel, plan.global_size, (*args, *plan.numbers), (target.block,), plan.local_size)
+
+
+def _grid(columns, rows, device):
+    """Return (global size, local size) for rows that a CPU device does one by one.
+
+    Left alone, drivers make groups of one row where there are few columns, and each group costs as
+    much as a hundred elements.  The last group may have rows too many: kernels look at their number.
+    """
+    if not device.is_cpu or columns > 8 or rows < 64:
+        return (columns, rows), None
+    group = 1
+    while group < 256 and group * 16 * device.units < rows:
+        group *= 2
+    return (columns, -(-rows // group) * group), (1, group)
 
 
 def _extent(arrays) -> bool:
@@ -198,9 +213,8 @@ def _everywhere(op, plain, other, offset, strides, places, flag=None):
         args += [p.index.block.buffer, p.index.offset // p.index.dtype.itemsize]
     if flag is not None:
         args.append(flag.block.buffer)
-    device.launch(
-        kernel, plan.global_size, (*args, *plan.numbers), (plain.block if op == "gather" else other.block,)
-    )
+    written = plain.block if op == "gather" else other.block
+    device.launch(kernel, plan.global_size, (*args, *plan.numbers), (written,), plan.local_size)
     return plain
 
 
@@ -230,7 +244,7 @@ def _everywhere_plan(key, op, plain, strides, places, device):
         numbers += [p.bound, p.step // itemsize]
     plan.numbers = numbers
     plan.scalar_types = (*[None, index] * (2 + len(places)), *[None] * checks, *[index] * len(numbers))
-    plan.global_size = (-(-n // CHUNK) if is_cpu else n, count(sizes[:-1]))
+    plan.global_size, plan.local_size = _grid(-(-n // CHUNK) if is_cpu else n, count(sizes[:-1]), device)
     return plan
 
 
@@ -273,7 +287,7 @@ def everywhere_source(op, dtype, kinds, outer, types, wide, is_cpu, checks=False
     offsets = ["f0", "f1", *[f"g{k}" for k in range(len(types))]]
     for k in range(outer - 1, -1, -1):
         last = k == 0
-        lines.append(f"  {{ I o = {'r' if last else f'r % n{k}'};{'' if last else f' r /= n{k};'}")
+        lines.append(f"  {{ const I o = {'r' if last else f'r % n{k}'};{' if (o >= n0) return;' if last else f' r /= n{k};'}")
         lines.append("   " + "".join([f" {offsets[p]} += o * s{p}_{k};" for p in range(operands)]) + " }")
     still = [k for k in range(len(types)) if kinds[2 + k] == "b"]
     for k in still:
@@ -426,7 +440,7 @@ def _owner_plan(op, dtype, shape, rows, owned, places, wide, device):
     plan.numbers = numbers
     index = INT64 if wide else INT32
     plan.scalar_types = (*[None, index] * (2 + len(places)), *[index] * len(numbers))
-    plan.global_size = (ranges, count(mine))
+    plan.global_size, plan.local_size = _grid(ranges, count(mine), device)
     return plan
 
 
@@ -451,7 +465,7 @@ def owner_source(op, dtype, mine, walked, kinds, types, wide) -> str:
     offsets = ["f0", "f1", *[f"g{k}" for k in range(len(types))]]
     for k in range(mine - 1, -1, -1):
         last = k == 0
-        lines.append(f"  {{ const I o = {'r' if last else f'r % n{k}'};{'' if last else f' r /= n{k};'}")
+        lines.append(f"  {{ const I o = {'r' if last else f'r % n{k}'};{' if (o >= n0) return;' if last else f' r /= n{k};'}")
         lines.append("   " + "".join([f" {offsets[p]} += o * s{p}_{k};" for p in range(operands)]) + " }")
     names = offsets
     for k in range(mine, dims):

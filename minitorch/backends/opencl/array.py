@@ -67,10 +67,7 @@ class Flags:
         array = self.array
         if array.may_overlap:
             return True
-        for n, step in zip(array.shape, array.strides, strict=True):
-            if step == 0 and n > 1:
-                return False
-        return True
+        return all(not (step == 0 and n > 1) for n, step in zip(array.shape, array.strides, strict=True))
 
     contiguous = c_contiguous
 
@@ -91,7 +88,19 @@ class CLArray:
     device : runtime.Device
     """
 
-    __slots__ = ("__weakref__", "_block", "device", "dtype", "is_view", "may_overlap", "node", "offset", "readers", "shape", "strides")
+    __slots__ = (
+        "__weakref__",
+        "_block",
+        "device",
+        "dtype",
+        "is_view",
+        "may_overlap",
+        "node",
+        "offset",
+        "readers",
+        "shape",
+        "strides",
+    )
     __array_priority__ = 1000
     __array_ufunc__ = None  # NumPy's scalars and arrays leave the operators to this class
 
@@ -155,7 +164,9 @@ class CLArray:
     def view_of(self, shape: tuple, strides: tuple, offset: int, dtype=None) -> CLArray:
         """Return another array over the same memory; offset in bytes from this array's first element."""
         block = self.block
-        result = CLArray(block, self.offset + offset, shape, strides, self.dtype if dtype is None else dtype, self.device)
+        result = CLArray(
+            block, self.offset + offset, shape, strides, self.dtype if dtype is None else dtype, self.device
+        )
         result.is_view = True
         return result
 
@@ -187,7 +198,9 @@ class CLArray:
         result = np.empty(self.shape, self.dtype)
         self.device.note_transfer()
         cl = self.device.cl
-        cl.enqueue_copy(self.device.queue, result.reshape(-1).view(np.uint8), dense.block.buffer, src_offset=dense.offset)
+        cl.enqueue_copy(
+            self.device.queue, result.reshape(-1).view(np.uint8), dense.block.buffer, src_offset=dense.offset
+        )
         return result
 
 
@@ -215,4 +228,3 @@ def from_host(array: np.ndarray, device: runtime.Device | None = None) -> CLArra
         device.note_transfer()
         device.cl.enqueue_copy(device.queue, block.buffer, flat, is_blocking=True)
     return result
-

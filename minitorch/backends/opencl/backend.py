@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from minitorch.backends import Backend
-from minitorch.backends.opencl import runtime
+from minitorch.backends.opencl import device_module, runtime
 from minitorch.backends.opencl.array import CLArray, empty, from_host
 from minitorch.backends.opencl.ctypes import UINT8, compute_type
 from minitorch.backends.opencl.namespace import xp
@@ -40,6 +40,7 @@ class OpenCLBackend(Backend):
     namespace_writes = True
     to_host_shares = False
     generator_type = PhiloxGenerator
+    device_functions = device_module.functions()
 
     # ------------------------------------------------------------ memory
 
@@ -111,7 +112,11 @@ class OpenCLBackend(Backend):
     # ------------------------------------------------------------ devices
 
     def device_count(self) -> int:
-        return runtime.device_count()
+        return device_module.device_count()
+
+    def check_index(self, index: int) -> None:
+        runtime.descriptions()  # where there is no device, the error says why
+        super().check_index(index)
 
     def current_device(self) -> int:
         return runtime.current_index()
@@ -121,4 +126,4 @@ class OpenCLBackend(Backend):
         runtime.set_index(index)
 
     def synchronize(self, index: int | None = None) -> None:
-        runtime.device(index).finish()
+        runtime.device(index).synchronize()

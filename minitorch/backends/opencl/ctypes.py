@@ -66,7 +66,7 @@ def storage_type(dtype: np.dtype) -> str:
 
 def is_narrow(dtype: np.dtype) -> bool:
     """Return whether elements are rounded when they are stored."""
-    return dtype == FLOAT16 or dtype == BFLOAT16
+    return dtype in (FLOAT16, BFLOAT16)
 
 
 def is_complex(dtype: np.dtype) -> bool:

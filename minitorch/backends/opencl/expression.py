@@ -104,9 +104,7 @@ def lazy(op: str, args: tuple, dtype: np.dtype, device, into: CLArray | None = N
         An array of the result's shape and dtype without memory, which becomes the result.
     """
     shapes = [a.shape for a in args]
-    if len(shapes) == 1:
-        shape = shapes[0]
-    elif len(shapes) == 2 and shapes[0] == shapes[1]:
+    if len(shapes) == 1 or (len(shapes) == 2 and shapes[0] == shapes[1]):
         shape = shapes[0]
     else:
         shape = broadcast_shape(shapes)

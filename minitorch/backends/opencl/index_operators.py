@@ -7,10 +7,11 @@ stands for arguments that do not fit.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from minitorch.backends import NoKernel
-from minitorch.backends.array import indexing as general
+from minitorch.backends import NoKernel, helpers
 from minitorch.backends.opencl.access import Places, gather_checked, scatter
 from minitorch.backends.opencl.array import CLArray, empty
 from minitorch.backends.opencl.ctypes import BOOL, FLOAT32, INT32, INT64, UINT8, is_narrow
@@ -34,21 +35,23 @@ from minitorch.backends.opencl.positions import flat_positions, limits, nonzero
 _INDEX_TYPES = (INT64, INT32)
 
 
-def checked(index: CLArray, bound: int, dim: int, error=RuntimeError) -> CLArray:
+def checked(index: CLArray, bound: int, dim: int, error: type[Exception] = RuntimeError) -> CLArray:
     """Return positions with memory; raise unless all are in ``range(bound)``."""
     if index.dtype not in _INDEX_TYPES:
         raise ValueError
     index.settle()
     low, high = limits(index)
     if low < 0 or high >= bound:
-        raise general._out_of_bounds(index.to_host(), bound, dim, error)
+        raise error(str(helpers.out_of_bounds(index.to_host(), bound, dim)))
     return index
 
 
-def number_of(array: CLArray, value, check_range=True) -> CLArray:
+def number_of(array: CLArray, value: Any, check_range=True) -> CLArray:
     """Return a Python number as an array of no dimensions of an array's type; refuse what that cannot hold."""
-    value = general._number(np, array, value, check_range)
-    return constant((), float(value) if array.dtype.kind == "V" else value, array.dtype, array.device)
+    value = helpers.number_for(np, array, value, check_range)  # a real number, except for complex arrays
+    if array.dtype.kind == "V":
+        value = float(value.real)
+    return constant((), value, array.dtype, array.device)
 
 
 def apart_from(block, array: CLArray) -> CLArray:
@@ -166,7 +169,7 @@ def _reduce_into(out, dim, index, source, reduce, include_self=True):
         values = broadcast_to(cast(values, FLOAT32), index.shape)
     strides, owned, where = along(view, index, dim)
     if not include_self:
-        start = general._identity(np, view.dtype, reduce)
+        start = helpers.identity_of(np, view.dtype, reduce)
         start = view.dtype.type(start).item()
         scatter("set", view, 0, strides, owned, where, broadcast_to(constant((), start, view.dtype, out.device), index.shape))
     scatter(_OPS[reduce], view, 0, strides, owned, where, values)
@@ -217,7 +220,7 @@ def scatter_reduce_kernel(self, dim, index, src, reduce, *, include_self=True):
 # ---------------------------------------------------------------- whole slices by position
 
 
-def _slices(out, dim, index, source, error=RuntimeError):
+def _slices(out, dim, index, source, error: type[Exception] = RuntimeError):
     """Return (dim, index, source) of the operators that write slices, checked."""
     if index.ndim > 1 or not -max(out.ndim, 1) <= dim < max(out.ndim, 1) or source.dtype != out.dtype:
         raise ValueError
@@ -392,7 +395,7 @@ def _items(self, indices):
     if dim > self.ndim:
         raise ValueError
     if self.size == 0:
-        general._check_bounds(np, self, tuple(result))
+        helpers.check_bounds(np, self, tuple(result))
     return tuple(result)
 
 

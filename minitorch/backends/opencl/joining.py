@@ -45,7 +45,7 @@ def arange(start, stop=None, step=1, dtype=None, device=None) -> CLArray:
         step = 1
     device = device or runtime.device()
     if dtype is None:
-        dtype = np.arange(start, start, step).dtype
+        dtype = np.result_type(np.asarray(start), np.asarray(stop), np.asarray(step))
     dtype = np.dtype(dtype)
     if step == 0:
         raise ZeroDivisionError("division by zero")
@@ -53,7 +53,7 @@ def arange(start, stop=None, step=1, dtype=None, device=None) -> CLArray:
         n = len(range(int(start), int(stop), int(step)))
     else:
         if dtype.kind not in "iufV":
-            return from_host(np.arange(start, stop, step, dtype), device)
+            return from_host(np.arange(start, stop, step, dtype=dtype), device)
         n = max(int(np.ceil((stop - start) / step)), 0)
     result = empty((n,), dtype, device).settle()
     if n == 0:
@@ -94,11 +94,10 @@ __kernel void run(__global {storage_type(dtype)} *p, long n, {ctype} first, {cty
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, device=None):
     """Return `num` evenly spaced numbers between two numbers."""
-    if dtype is not None and np.dtype(dtype).kind == "V":
-        values, step = np.linspace(start, stop, num, endpoint, True, np.float32)
+    own = dtype is not None and np.dtype(dtype).kind == "V"  # one that NumPy does not know
+    values, step = np.linspace(start, stop, num, endpoint=endpoint, retstep=True, dtype=np.float32 if own else dtype)
+    if own:
         values = values.astype(dtype)
-    else:
-        values, step = np.linspace(start, stop, num, endpoint, True, dtype)
     result = from_host(values, device)
     return (result, step) if retstep else result
 
@@ -235,12 +234,14 @@ def repeat(array: CLArray, repeats, axis=None) -> CLArray:
         array, axis = ravel(array), 0
     axis = normal_axis(axis, array.ndim)
     n = array.shape[axis]
-    if not isinstance(repeats, CLArray):
-        repeats = np.asarray(repeats)
-        if repeats.size != 1:
-            repeats = from_host(repeats.astype(np.int64), array.device)
-    if repeats.size == 1:
-        times = int(repeats.to_host().reshape(-1)[0]) if isinstance(repeats, CLArray) else int(repeats.reshape(-1)[0])
+    if isinstance(repeats, CLArray):
+        counts = repeats
+        single = counts.to_host() if counts.size == 1 else None
+    else:
+        single = np.asarray(repeats)
+        counts = from_host(single.astype(np.int64), array.device)
+    if single is not None and single.size == 1:
+        times = int(single.reshape(-1)[0])
         if times < 0:
             raise ValueError("repeats may not contain negative values.")
         after = array.shape[axis + 1 :]
@@ -248,11 +249,11 @@ def repeat(array: CLArray, repeats, axis=None) -> CLArray:
         if target.size:
             assign(target, expand_dims(array, axis + 1))
         return reshape(target, (*array.shape[:axis], n * times, *after))
-    if repeats.shape != (n,):
-        raise ValueError(f"operands could not be broadcast together with shape {(n,)} {repeats.shape}")
+    if counts.shape != (n,):
+        raise ValueError(f"operands could not be broadcast together with shape {(n,)} {counts.shape}")
     from minitorch.backends.opencl.indexing import take
 
-    return take(array, repeated_positions(repeats), axis, check=False)
+    return take(array, repeated_positions(counts), axis, check=False)
 
 
 _ENDS = """

@@ -69,7 +69,7 @@ def matmul(a: CLArray, b: CLArray, out: CLArray | None = None) -> CLArray:
 def _product(a, b, dtype, batch, out):
     rows, columns, inner = a.shape[-2], b.shape[-1], a.shape[-1]
     shape = (*batch, rows, columns)
-    compute = FLOAT32 if dtype == FLOAT16 or dtype == BFLOAT16 else np.dtype(np.uint8) if dtype == BOOL else dtype
+    compute = FLOAT32 if dtype in (FLOAT16, BFLOAT16) else np.dtype(np.uint8) if dtype == BOOL else dtype
     compute_type(compute)
     a, b = cast(a, compute).settle(), cast(b, compute).settle()
     device = a.device
@@ -192,7 +192,14 @@ def product_source(form: str, dtype: np.dtype, outer: int, wide: bool) -> str:
         lines.append(f"  {{ I o = {'z' if k == 0 else f'z % n{k}'}; {'' if k == 0 else f'z /= n{k};'}")
         lines.append(f"    oC += o * sC_{k}; oA += o * sA_{k}; oB += o * sB_{k}; }}")
     lines.append("  A += oA; B += oB; C += oC;")
-    lines.append(_BODIES[form].replace("T_", t).replace("FMA", fused).replace("ROWS", str(_ROWS)).replace("BLOCK", str(_BLOCK)).replace("TILE", str(_TILE)))
+    lines.append(
+        _BODIES[form]
+        .replace("T_", t)
+        .replace("FMA", fused)
+        .replace("ROWS", str(_ROWS))
+        .replace("BLOCK", str(_BLOCK))
+        .replace("TILE", str(_TILE))
+    )
     lines.append("}")
     return "\n".join(lines)
 
@@ -250,7 +257,10 @@ _BODIES = {
       }
       for (int r = 0; r < BLOCK; r++) {
         if (cC == 1) { vstore16(c0[r], 0, C + (i0 + r) * rC + j0); vstore16(c1[r], 0, C + (i0 + r) * rC + j0 + 16); }
-        else { T_ t[32]; vstore16(c0[r], 0, t); vstore16(c1[r], 1, t); for (int j = 0; j < 32; j++) C[(i0 + r) * rC + (j0 + j) * cC] = t[j]; }
+        else {
+          T_ t[32]; vstore16(c0[r], 0, t); vstore16(c1[r], 1, t);
+          for (int j = 0; j < 32; j++) C[(i0 + r) * rC + (j0 + j) * cC] = t[j];
+        }
       }
     } else {
       for (int r = 0; r < m; r++) {

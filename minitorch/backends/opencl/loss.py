@@ -71,7 +71,7 @@ def _walk(dtype, target_dtype, weight_dtype, inside: str) -> str:
       const bool known = t >= 0 && t < classes;
       if (!ignored && !known) {{ if (!found) {{ found = 1; value = t; }} continue; }}
       T w = 0; if (!ignored) w = {weight};
-      const long place = (k / rest * classes + t) * rest + k % rest;
+      const long place = rest == 1 ? k * classes + t : (k / rest * classes + t) * rest + k % rest;
       {inside}
     }}
     loss += some; total += some_weight;

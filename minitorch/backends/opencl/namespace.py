@@ -175,7 +175,9 @@ def broadcast_to(a, shape, subok=False):
     if skip < 0 or any([n != 1 and n != m for n, m in zip(a.shape, shape[skip:], strict=True)]):
         raise ValueError(f"operands could not be broadcast together with remapped shapes {a.shape} and {shape}")
     a.settle()
-    strides = [0] * skip + [0 if n == 1 and m != 1 else s for n, m, s in zip(a.shape, shape[skip:], a.strides, strict=True)]
+    strides = [0] * skip + [
+        0 if n == 1 and m != 1 else s for n, m, s in zip(a.shape, shape[skip:], a.strides, strict=True)
+    ]
     return a.view_of(shape, tuple(strides), 0)
 
 
@@ -222,7 +224,9 @@ def einsum(subscripts, *operands):
 
     inputs, _, output = subscripts.replace(" ", "").partition("->")
     terms = inputs.split(",")
-    free = max([op.ndim - len(t.replace("...", "")) for t, op in zip(terms, operands, strict=True) if "..." in t], default=0)
+    free = max(
+        [op.ndim - len(t.replace("...", "")) for t, op in zip(terms, operands, strict=True) if "..." in t], default=0
+    )
     dots = "ABCDEFGH"[:free]
     terms = [
         t.replace("...", dots[free - (op.ndim - len(t.replace("...", ""))) :] if "..." in t else "")

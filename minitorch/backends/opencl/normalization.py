@@ -9,7 +9,8 @@ from math import nan, prod
 
 import numpy as np
 
-from minitorch.backends import NoKernel
+from minitorch import channels_last, channels_last_3d
+from minitorch.backends import NoKernel, helpers
 from minitorch.backends.opencl.array import CLArray, empty
 from minitorch.backends.opencl.chains import along, computed, op, shaped
 from minitorch.backends.opencl.ctypes import FLOAT32, is_narrow
@@ -17,7 +18,6 @@ from minitorch.backends.opencl.overrides import override
 from minitorch.backends.opencl.pointwise import assign, cast
 from minitorch.backends.opencl.reductions import reduce
 from minitorch.backends.opencl.row_programs import ALONG, FULL, ROW, Let, Loop, contiguous, result_dtype, run
-from minitorch.core.memory_format import channels_last, channels_last_3d, suggested_format
 
 
 def _floating(dtype, *arrays) -> None:
@@ -175,7 +175,7 @@ def format_strides(array: CLArray) -> tuple | None:
     """Return dense strides in the memory format of an array of images; None for row-major."""
     if array.ndim not in (4, 5) or (array.flags.c_contiguous and array.shape[-1] != 1):
         return None
-    if suggested_format(array.shape, array.strides) not in (channels_last, channels_last_3d):
+    if helpers.suggested_format(array.shape, array.strides) not in (channels_last, channels_last_3d):
         return None
     strides = [0] * array.ndim
     step = array.dtype.itemsize
@@ -195,7 +195,8 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     _floating(dtype, weight, bias)
     if group <= 0 or C % group or input.size != N * C * HxW or input.size == 0:
         raise NoKernel("an empty input, or groups that do not fit")
-    _parameter(weight, (C,)), _parameter(bias, (C,))
+    for parameter in (weight, bias):
+        _parameter(parameter, (C,))
     input.settle()
     strides = format_strides(input)
     x = contiguous(input)

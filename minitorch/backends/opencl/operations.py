@@ -144,7 +144,9 @@ def _reciprocal(f, a):
     if f.kind == "c":
         return _call(f, "div", f"({f.ctype})(1, 0)", a)
     if f.kind in "iu":
-        return f.select(f"{a} == {f.number(0)}", f.number(0), f"{f.number(1)} / {f.select(f'{a} == {f.number(0)}', f.number(1), a)}")
+        return f.select(
+            f"{a} == {f.number(0)}", f.number(0), f"{f.number(1)} / {f.select(f'{a} == {f.number(0)}', f.number(1), a)}"
+        )
     return f"{f.number(1.0)} / {a}"
 
 
@@ -200,7 +202,11 @@ def _sign(f, a):
         return f.select(f"isnan({a})", a, f"sign({a})")
     if f.kind == "c":
         return f"csgn_{f.ctype}({a})"
-    return f.select(f"{a} > {f.number(0)}", f.number(1), f.select(f"{a} < {f.number(0)}", f.number(-1 if f.kind == 'i' else 0), f.number(0)))
+    return f.select(
+        f"{a} > {f.number(0)}",
+        f.number(1),
+        f.select(f"{a} < {f.number(0)}", f.number(-1 if f.kind == "i" else 0), f.number(0)),
+    )
 
 
 def _signed_division(f, a, b):
@@ -344,10 +350,9 @@ def _logaddexp(f, a, b):
 
 @operation("logaddexp2")
 def _logaddexp2(f, a, b):
-    return f.select(
-        f"{a} == {b}", f"{a} + {f.number(1.0)}",
-        f.select(f.either(f"isnan({a})", f"isnan({b})"), f"{a} + {b}", f"fmax({a}, {b}) + log1p(exp2(-fabs({a} - {b}))) * {f.number(1.4426950408889634)}"),
-    )  # fmt: skip
+    rest = f"log1p(exp2(-fabs({a} - {b}))) * {f.number(1.4426950408889634)}"
+    unequal = f.select(f.either(f"isnan({a})", f"isnan({b})"), f"{a} + {b}", f"fmax({a}, {b}) + {rest}")
+    return f.select(f"{a} == {b}", f"{a} + {f.number(1.0)}", unequal)
 
 
 @operation("deg2rad", "radians")
@@ -499,7 +504,9 @@ def _right_shift(f, a, b):
 # ---------------------------------------------------------------- what is written for one element at a time
 
 _INTEGER_SOURCE = """
-inline T floor_divide_T(T a, T b) { if (b == 0) return 0; T q = a / b; return (q * b != a && ((a < 0) != (b < 0))) ? q - 1 : q; }
+inline T floor_divide_T(T a, T b) {
+  if (b == 0) return 0;
+  T q = a / b; return (q * b != a && ((a < 0) != (b < 0))) ? q - 1 : q; }
 inline T remainder_T(T a, T b) { if (b == 0) return 0; T r = a % b; return (r != 0 && ((r < 0) != (b < 0))) ? r + b : r; }
 inline T fmod_T(T a, T b) { return b == 0 ? (T)0 : (T)(a % b); }
 inline T power_T(T a, T n) {
@@ -509,7 +516,10 @@ inline T gcd_T(T a, T b) { a = a < 0 ? -a : a; b = b < 0 ? -b : b; while (b != 0
 inline T lcm_T(T a, T b) { T g = gcd_T(a, b); a = a < 0 ? -a : a; b = b < 0 ? -b : b; return g == 0 ? (T)0 : (T)(a / g * b); }
 """
 _FLOAT_SOURCE = """
-inline T remainder_T(T a, T b) { T r = fmod(a, b); if (b == 0) return r; if (r != 0) { if ((b < 0) != (r < 0)) r += b; } else r = copysign((T)0, b); return r; }
+inline T remainder_T(T a, T b) {
+  T r = fmod(a, b); if (b == 0) return r;
+  if (r != 0) { if ((b < 0) != (r < 0)) r += b; } else r = copysign((T)0, b);
+  return r; }
 inline T floor_divide_T(T a, T b) {
   if (b == 0) return a / b;
   T r = fmod(a, b), q = (a - r) / b;

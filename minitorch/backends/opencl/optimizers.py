@@ -10,11 +10,13 @@ from math import inf, log
 
 from minitorch.backends import NoKernel
 from minitorch.backends.opencl.array import CLArray
+from minitorch.backends.opencl.axes import wide_type
 from minitorch.backends.opencl.chains import computed
 from minitorch.backends.opencl.ctypes import FLOAT32, INT64, is_narrow, storage_type
 from minitorch.backends.opencl.expression import before_write
 from minitorch.backends.opencl.overrides import override
-from minitorch.backends.opencl.row_programs import FULL, ONE, Let, Loop, result_dtype, run
+from minitorch.backends.opencl.reduction_kernels import GROUP
+from minitorch.backends.opencl.row_programs import FULL, ONE, Let, Loop, kernel_of, result_dtype
 
 _RUN = 4096
 _GPU_RUN = 256
@@ -23,6 +25,8 @@ _COUNTERS = 8  # that one launch counts up
 
 def _is_dense(array: CLArray) -> bool:
     """Return whether elements fill the memory between the first and the last."""
+    if array.flags.c_contiguous:
+        return True
     step = array.dtype.itemsize
     for stride, n in sorted([(s, n) for n, s in zip(array.shape, array.strides, strict=True) if n != 1]):
         if stride != step:
@@ -39,11 +43,15 @@ def _check(parameters, *rows) -> None:
             raise NoKernel("a parameter with gaps in its memory")
         for row in rows:
             a = row[place].settle()
-            same = all([n == 1 or s == t for n, s, t in zip(p.shape, a.strides, p.strides, strict=True)])
-            if a.shape != p.shape or a.dtype != p.dtype or not same:
+            if a.shape != p.shape or a.dtype != p.dtype or not _lie_alike(a, p):
                 raise NoKernel("state that lies otherwise in memory than its parameter")
             if a.dtype != dtype and not (is_narrow(a.dtype) and dtype == FLOAT32):
                 raise NoKernel("state of another type")
+
+
+def _lie_alike(a, b) -> bool:
+    """Return whether elements of arrays of one shape follow each other alike."""
+    return a.strides == b.strides or all([n == 1 or s == t for n, s, t in zip(a.shape, a.strides, b.strides, strict=True)])
 
 
 def _is_skipped(found_inf) -> bool:
@@ -54,9 +62,7 @@ def _gradient(parameter, grad) -> CLArray:
     """Return the gradient in the order of the parameter's memory."""
     if grad.shape != parameter.shape:
         raise NoKernel("a gradient of another shape")
-    grad.settle()
-    same = all([n == 1 or s == t for n, s, t in zip(parameter.shape, grad.strides, parameter.strides, strict=True)])
-    if same and grad.dtype == parameter.dtype:
+    if grad.settle().dtype == parameter.dtype and _lie_alike(grad, parameter):
         return grad
     return computed(grad, parameter.dtype, parameter.strides)
 
@@ -72,22 +78,32 @@ def _apply(name, program, arrays, single, numbers, parameter) -> None:
         Arrays of one number, or None.
     """
     device, size = parameter.device, parameter.size
-    dtype = result_dtype(parameter)
-    for array, written in arrays.values():
-        if written:
-            before_write(array.block)
+    if size == 0:
+        return
+    described, starts, written, wide = {}, [], [], False
+    for key, (array, is_written) in arrays.items():
+        block = array.block
+        described[key] = (FULL, array.dtype, is_written)
+        starts.append((block.buffer, array.offset // array.dtype.itemsize, 1))
+        if is_written:
+            written.append(block)
+            if block.readers:
+                before_write(block)
+        if block.capacity >= 1 << 31:
+            wide = True
+    for key, array in single.items():
+        if array is not None:
+            described[key] = (ONE, array.dtype, False)
+            starts.append((array.block.buffer, array.offset // array.dtype.itemsize, 0))
+    kernel = kernel_of(name, program, described, numbers, wide_type(parameter.dtype), False, wide, device)
+    values = list(numbers.values())
     length = _RUN if device.is_cpu else _GPU_RUN
     whole = size // length
-    parts = [(0, whole, length)] if whole else []
-    if size % length:
-        parts.append((whole * length, 1, size % length))
-    for start, outer, n in parts:
-        given = {
-            k: (FULL, a.view_of((outer, n), (n * a.dtype.itemsize, a.dtype.itemsize), start * a.dtype.itemsize), written)
-            for k, (a, written) in arrays.items()
-        }
-        given.update({k: None if a is None else (ONE, a, False) for k, a in single.items()})
-        run(name, program, given, numbers, dtype, outer, n, 1, device)
+    for start, outer, n in ((0, whole, length), (whole * length, 1, size - whole * length)):
+        if outer and n:
+            args = [x for buffer, offset, moves in starts for x in (buffer, offset + start * moves)]
+            grid, group = ((outer,), None) if device.is_cpu else ((outer * GROUP,), (GROUP,))
+            device.launch(kernel, grid, (*args, *values, n, 1, outer), written, group)
 
 
 def _direction(maximize, grad_scale) -> str:

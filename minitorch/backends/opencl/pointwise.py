@@ -20,8 +20,8 @@ import numpy as np
 
 from minitorch.backends.opencl.array import CLArray, contiguous_strides, empty
 from minitorch.backends.opencl.ctypes import (
-    BFLOAT_SOURCE,
     BFLOAT16,
+    BFLOAT_SOURCE,
     BOOL,
     INT32,
     INT64,
@@ -82,10 +82,9 @@ def linearize(root: CLArray):
             step = ("scalar", value.dtype)
             scalars.append(value.value)
         elif value.node is None:
-            for place, (number, leaf) in enumerate(leaf_places):
-                if (
-                    leaf is value
-                    or leaf._block is value._block
+            for _place, (number, leaf) in enumerate(leaf_places):
+                if leaf is value or (
+                    leaf._block is value._block
                     and leaf.offset == value.offset
                     and leaf.strides == value.strides
                     and leaf.shape == value.shape
@@ -119,10 +118,7 @@ def element_strides(array, shape) -> tuple:
     """Return the strides of an array in elements, broadcast to `shape`."""
     itemsize = array.dtype.itemsize
     skip = len(shape) - len(array.shape)
-    return tuple(
-        [0] * skip
-        + [0 if n == 1 else s // itemsize for n, s in zip(array.shape, array.strides, strict=True)]
-    )
+    return tuple([0] * skip + [0 if n == 1 else s // itemsize for n, s in zip(array.shape, array.strides, strict=True)])
 
 
 def collapse(shape, rows):
@@ -213,7 +209,9 @@ def make_plan(steps, leaf_dtypes, scalar_dtypes, target_dtype, shape, rows, exte
         numbers.extend(row if kind == "s" else row[:-1])
     plan.numbers = numbers
     plan.global_size = (-(-n // CHUNK) if is_cpu else n, count)
-    plan.make_source = lambda: pointwise_source(steps, leaf_dtypes, scalar_dtypes, target_dtype, kinds, outer, wide, is_cpu)
+    plan.make_source = lambda: pointwise_source(
+        steps, leaf_dtypes, scalar_dtypes, target_dtype, kinds, outer, wide, is_cpu
+    )
     return plan
 
 

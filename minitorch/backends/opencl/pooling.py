@@ -27,6 +27,8 @@ class Windows:
     def __init__(self, x: CLArray, kernel, stride, padding, dilation, ceil_mode):
         if x.ndim not in (3, 4) or 0 in x.shape or x.dtype.kind not in "fiuV":
             raise NoKernel("not images of numbers")
+        if not x.device.joins_work_items:
+            raise NoKernel("maxima of strided views are faster")
         x.settle()
         if not x.flags.c_contiguous and x.ndim == 4 and x.strides[1] == x.itemsize and x.shape[1] > 1:
             raise NoKernel("channels-last")
@@ -53,7 +55,12 @@ class Windows:
             raise NoKernel("too large for 32-bit counting")
 
     def numbers(self) -> list[int]:
-        return [*self.size, *self.out, *self.kernel, *self.stride, *self.padding, *self.dilation]
+        return [*self.size, *self.out]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """What is written into the program: without divisions by unknown numbers it is three times as fast."""
+        return (*self.kernel, *self.stride, *self.padding, *self.dilation)
 
 
 def _pair(values) -> tuple:
@@ -66,12 +73,12 @@ def _pair(values) -> tuple:
 
 
 _HEAD = """
-#define GEOMETRY int H, int W, int OH, int OW, int KH, int KW, int SH, int SW, int PH, int PW, int DH, int DW
+#define GEOMETRY int H, int W, int OH, int OW
 #define BETTER(a, b) ((a) > (b) || isnan_(a))
 """
 _FORWARD = """
 __kernel void run(__global T *y, __global const T *x, __global long *indices, int ox, int with_indices, GEOMETRY) {
-  const int j = get_global_id(0), i = get_global_id(1); const size_t plane = get_global_id(2);
+  const int flat = get_global_id(0), i = flat / OW, j = flat % OW; const size_t plane = get_global_id(1);
   x += ox + plane * H * W;
   T best = LOWEST; int at = -1;
   for (int ky = 0; ky < KH; ky++) {
@@ -92,7 +99,7 @@ __kernel void run(__global T *y, __global const T *x, __global long *indices, in
 _GATHER = """
 __kernel void run(__global T *gx, __global const T *gy, __global const X *x, __global const long *indices, int og, int ox, int oi,
                   EXTRA GEOMETRY) {
-  const int c = get_global_id(0), r = get_global_id(1); const size_t plane = get_global_id(2);
+  const int flat = get_global_id(0), r = flat / W, c = flat % W; const size_t plane = get_global_id(1);
   gy += og + plane * OH * OW; x += ox + plane * H * W; indices += oi + plane * OH * OW;
   T sum = 0;
   for (int ky = 0; ky < KH; ky++) {
@@ -128,7 +135,7 @@ _DIVISOR = """
 _AVERAGE = (
     """
 __kernel void run(__global T *y, __global const T *x, int ox, int include, int fixed, GEOMETRY) {
-  const int j = get_global_id(0), i = get_global_id(1); const size_t plane = get_global_id(2);
+  const int flat = get_global_id(0), i = flat / OW, j = flat % OW; const size_t plane = get_global_id(1);
   x += ox + plane * H * W;
 """
     + _DIVISOR
@@ -140,12 +147,14 @@ __kernel void run(__global T *y, __global const T *x, int ox, int include, int f
 )
 
 
-def _source(dtype: np.dtype, body: str) -> str:
+def _source(dtype: np.dtype, body: str, w: Windows) -> str:
     t = compute_type(dtype)
     is_float = dtype.kind == "f"
     lowest = "-INFINITY" if is_float else str(np.iinfo(dtype).min)
     test = "isnan(a)" if is_float else "0"
     head = f"typedef {t} T; typedef {t} X;\n#define LOWEST (T)({lowest})\n#define isnan_(a) {test}\n"
+    names = ("KH", "KW", "SH", "SW", "PH", "PW", "DH", "DW")
+    head += "".join([f"#define {name} {value}\n" for name, value in zip(names, w.shape, strict=True)])
     return head + _HEAD + body
 
 
@@ -163,9 +172,11 @@ def _max(x, w: Windows, with_indices: bool):
     device, dtype = x.device, x.dtype
     result = empty((*w.lead, *w.out), dtype, device).settle()
     indices = empty((*w.lead, *w.out) if with_indices else (1,), INT64, device).settle()
-    kernel = device.kernel(("max pool", dtype), lambda: _source(dtype, _FORWARD), "run", (None,) * 3 + (INT32,) * 14)
+    kernel = device.kernel(
+        ("max pool", dtype, w.shape), lambda: _source(dtype, _FORWARD, w), "run", (None,) * 3 + (INT32,) * 6
+    )
     args = (result.block.buffer, x.block.buffer, indices.block.buffer, _offset(x), int(with_indices), *w.numbers())
-    device.launch(kernel, (w.out[1], w.out[0], w.planes), args)
+    device.launch(kernel, (w.out[0] * w.out[1], w.planes), args)
     return result, indices
 
 
@@ -179,14 +190,14 @@ def _gathered(grad, x, indices, w: Windows, name: str, body: str, extra: tuple =
     result = empty(x.shape, dtype, device).settle()
     declared = "int include, int fixed," if extra else ""
     kernel = device.kernel(
-        (name, dtype), lambda: _source(dtype, _GATHER.replace("EXTRA", declared).replace("BODY", body)), "run",
-        (None,) * 4 + (INT32,) * (15 + len(extra)),
+        (name, dtype, w.shape), lambda: _source(dtype, _GATHER.replace("EXTRA", declared).replace("BODY", body), w), "run",
+        (None,) * 4 + (INT32,) * (7 + len(extra)),
     )  # fmt: skip
     args = (
         result.block.buffer, grad.block.buffer, x.block.buffer, indices.block.buffer, _offset(grad), _offset(x), _offset(indices),
         *extra, *w.numbers(),
     )  # fmt: skip
-    device.launch(kernel, (w.size[1], w.size[0], w.planes), args)
+    device.launch(kernel, (w.size[0] * w.size[1], w.planes), args)
     return result
 
 
@@ -233,7 +244,12 @@ def max_pool2d_backward(grad_output, self, kernel_size, stride=(), padding=(0,),
 @_widened
 def max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
     """Give each gradient to the element that its index names."""
-    if grad_output.dtype != self.dtype or self.dtype.kind != "f" or indices.dtype != INT64 or indices.shape != grad_output.shape:
+    if (
+        grad_output.dtype != self.dtype
+        or self.dtype.kind != "f"
+        or indices.dtype != INT64
+        or indices.shape != grad_output.shape
+    ):
         raise NoKernel("operands of several dtypes")
     w = Windows(self, kernel_size, stride, padding, dilation, ceil_mode)
     return _gathered(grad_output, self, indices, w, "max pool gradient by index", _BY_INDEX)
@@ -241,7 +257,9 @@ def max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, pad
 
 @override("avg_pool2d")
 @_widened
-def avg_pool2d(self, kernel_size, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True, divisor_override=None):
+def avg_pool2d(
+    self, kernel_size, stride=(), padding=(0,), ceil_mode=False, count_include_pad=True, divisor_override=None
+):
     """Return the mean of each window."""
     if self.dtype.kind != "f" or divisor_override == 0:
         raise NoKernel("integers, or a divisor of 0")
@@ -249,9 +267,18 @@ def avg_pool2d(self, kernel_size, stride=(), padding=(0,), ceil_mode=False, coun
     x = _dense(self)
     device, dtype = x.device, x.dtype
     result = empty((*w.lead, *w.out), dtype, device).settle()
-    kernel = device.kernel(("avg pool", dtype), lambda: _source(dtype, _AVERAGE), "run", (None,) * 2 + (INT32,) * 15)
-    args = (result.block.buffer, x.block.buffer, _offset(x), int(count_include_pad), divisor_override or 0, *w.numbers())
-    device.launch(kernel, (w.out[1], w.out[0], w.planes), args)
+    kernel = device.kernel(
+        ("avg pool", dtype, w.shape), lambda: _source(dtype, _AVERAGE, w), "run", (None,) * 2 + (INT32,) * 7
+    )
+    args = (
+        result.block.buffer,
+        x.block.buffer,
+        _offset(x),
+        int(count_include_pad),
+        divisor_override or 0,
+        *w.numbers(),
+    )
+    device.launch(kernel, (w.out[0] * w.out[1], w.planes), args)
     return result
 
 

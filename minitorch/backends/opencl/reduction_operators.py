@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from minitorch import get_default_dtype
 from minitorch.backends import NoKernel
 from minitorch.backends.opencl.axes import normal_axes, reduced_shape, wide_type
 from minitorch.backends.opencl.chains import computed, op, predicate, shaped
@@ -12,7 +13,6 @@ from minitorch.backends.opencl.expression import Scalar, lazy
 from minitorch.backends.opencl.overrides import override
 from minitorch.backends.opencl.pointwise import cast
 from minitorch.backends.opencl.reductions import deviations, extremes, reduce
-from minitorch.core.dtype import get_default_dtype
 
 
 def _axis(dim):

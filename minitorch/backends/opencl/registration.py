@@ -7,6 +7,7 @@ from functools import wraps
 from importlib import import_module
 
 from minitorch.backends import NoKernel, array_kernels, bind_array_kernels, register_backend
+from minitorch.backends.opencl import device_module
 from minitorch.backends.opencl.backend import OpenCLBackend
 from minitorch.backends.opencl.namespace import xp
 from minitorch.backends.opencl.overrides import MODULES, OVERRIDES
@@ -18,6 +19,7 @@ def register(name: str = "opencl", key: str | None = "XPU") -> OpenCLBackend:
     backend = OpenCLBackend()
     register_backend(name, backend, key)
     xp.default_generator = backend.default_generator
+    device_module.attach(name)
     for module in MODULES:
         import_module(f"minitorch.backends.opencl.{module}")
     kernels = array_kernels()
@@ -31,6 +33,7 @@ def register(name: str = "opencl", key: str | None = "XPU") -> OpenCLBackend:
 def _first_of(own: Callable, general: Callable | None) -> Callable:
     """Return a kernel that tries a kernel of this package, and then the one written for any array library."""
     if general is None:
+
         @wraps(own)
         def only_kernel(xp, *args, **kwargs):
             return own(*args, **kwargs)

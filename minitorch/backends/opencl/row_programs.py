@@ -102,29 +102,33 @@ def run(name, program, arrays, numbers, dtype, outer, n, inner, device) -> None:
     given = {k: v for k, v in arrays.items() if v is not None}
     columns = inner > 1
     wide = any([a.block.capacity >= 1 << 31 for _, a, _ in given.values()])
-    key = ("rows", name, tuple([(k, v[1].dtype) for k, v in given.items()]), dtype, columns, wide, device.is_cpu)
-    index = INT64 if wide else INT32
-    types = (*[t for _ in given for t in (None, index)], *[dtype for _ in numbers], index, index, index)
-
-    def make_source():
-        described = {k: (v[0], v[1].dtype, v[2]) for k, v in given.items()}
-        return source(program, described, list(numbers), dtype, columns, wide, device.is_cpu)
-
-    kernel = device.kernel(key, make_source, "run", types)
+    described = {k: (v[0], v[1].dtype, v[2]) for k, v in given.items()}
+    kernel = kernel_of(name, program, described, numbers, dtype, columns, wide, device)
     args = []
     for _, array, _ in given.values():
         args.append(array.block.buffer)
         args.append(array.offset // array.dtype.itemsize)
     args.extend(numbers.values())
     args += [n, inner, outer]
-    local = None
+    written = tuple([a.block for _, a, is_written in given.values() if is_written])
     if columns:
-        size = (max(1, inner // WIDTH) if device.is_cpu else inner, outer)
-    elif device.is_cpu:
-        size = (outer,)
+        device.launch(kernel, (max(1, inner // WIDTH) if device.is_cpu else inner, outer), args, written)
     else:
-        size, local = (outer * GROUP,), (GROUP,)
-    device.launch(kernel, size, args, tuple([a.block for _, a, written in given.values() if written]), local)
+        size, local = ((outer,), None) if device.is_cpu else ((outer * GROUP,), (GROUP,))
+        device.launch(kernel, size, args, written, local)
+
+
+def kernel_of(name, program, arrays, numbers, dtype, columns, wide, device):
+    """Return a program's kernel; `arrays` has (kind, dtype, whether it is written).
+
+    Its arguments are a buffer and an offset in elements for each array, the numbers, ``n``, ``inner`` and ``outer``.
+    """
+    key = ("rows", name, tuple([(k, v[1]) for k, v in arrays.items()]), dtype, columns, wide, device.is_cpu)
+    index = INT64 if wide else INT32
+    types = (*[t for _ in arrays for t in (None, index)], *[dtype for _ in numbers], index, index, index)
+    return device.kernel(
+        key, lambda: source(program, arrays, list(numbers), dtype, columns, wide, device.is_cpu), "run", types
+    )
 
 
 def source(program, arrays, numbers, dtype, columns, wide, is_cpu) -> str:

@@ -74,6 +74,8 @@ class Device:
     index : int
     is_cpu : bool
         Kernels take the form with one work-item for each run of elements.
+    joins_work_items : bool
+        The compiler makes vectors of neighbouring work-items.
     unified : bool
         Buffers lie over memory of the host, which NumPy reads and writes in place.
     """
@@ -83,8 +85,13 @@ class Device:
         self.index = index
         self.cl_device = cl_device
         self.context = cl.Context([cl_device])
-        self.is_cpu = bool(cl_device.type & cl.device_type.CPU)
-        self.unified = self.is_cpu and os.environ.get("MINITORCH_OPENCL_UNIFIED", "1") != "0"
+        is_cpu = bool(cl_device.type & cl.device_type.CPU)
+        # The tests run the kernels for GPUs on a CPU.
+        self.is_cpu = {"cpu": True, "gpu": False}.get(os.environ.get("MINITORCH_OPENCL_KERNELS", ""), is_cpu)
+        # PoCL runs a kernel for one element at a time as it is written; there convolutions are better products by BLAS,
+        # and pooling maxima of whole arrays.
+        self.joins_work_items = not self.is_cpu or "Intel" in cl_device.platform.name
+        self.unified = is_cpu and os.environ.get("MINITORCH_OPENCL_UNIFIED", "1") != "0"
         self.has_fp64 = bool(cl_device.double_fp_config)
         # PoCL compiles a kernel anew for each size of its groups, which it would choose by the grid.
         self.compiles_groups = cl_device.platform.name.startswith("Portable Computing Language")
@@ -112,7 +119,10 @@ class Device:
     @property
     def queue(self):
         """The queue of the calling thread's current stream."""
-        return getattr(self.local, "queue", None) or self.default_queue
+        queue = getattr(self.local, "queue", None) or self.default_queue
+        if type(queue) is _ForkedQueue:
+            raise RuntimeError(drivers.FORKED)
+        return queue
 
     def new_queue(self):
         """Return another queue of this device; there are `_QUEUES` at most, which are then handed out again in turn.
@@ -277,7 +287,9 @@ class Device:
                 "float32 with .float(), or compute on another device."
             )
         try:
-            return self.cl.Program(self.context, source).build(options=["-cl-std=CL1.2", "-w"])  # PoCL writes warnings to stderr
+            return self.cl.Program(self.context, source).build(
+                options=["-cl-std=CL1.2", "-w"]
+            )  # PoCL writes warnings to stderr
         except self.cl.Error as error:
             raise RuntimeError(
                 f"opencl:{self.index}: the driver refused a kernel. Please report this with the driver's name "

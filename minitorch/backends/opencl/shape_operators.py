@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from minitorch.backends import NoKernel
-from minitorch.backends.array import vision
+from minitorch.backends import NoKernel, helpers
 from minitorch.backends.opencl.access import Places, gather, scatter
 from minitorch.backends.opencl.array import CLArray, empty, from_host
 from minitorch.backends.opencl.ctypes import FLOAT32, is_narrow
@@ -119,10 +118,8 @@ def constant_pad_nd_kernel(self, pad, value=0):
         first, last = max(0, -before), n - max(0, -after)
         source = sliced(source, axis, first, max(first, last))
         places.append((max(0, before), size - max(0, after)))
-    number = np.asarray(value).astype(self.dtype) if self.dtype.kind != "V" else value
-    result = constant(
-        tuple(shape), float(number) if self.dtype.kind == "V" else number.item(), self.dtype, self.device
-    ).settle()
+    number = float(value) if self.dtype.kind == "V" else np.asarray(value).astype(self.dtype).item()
+    result = constant(tuple(shape), number, self.dtype, self.device).settle()
     target = result
     for axis, (start, stop) in enumerate(places):
         target = sliced(target, axis, start, max(start, stop))
@@ -169,7 +166,7 @@ def _pad_vectors(self, padding, index_of, mirrored):
     if self.ndim not in (d + 1, d + 2):
         raise ValueError
     vectors = []
-    for axis, before, after in vision._pads(padding):
+    for axis, before, after in helpers.pads_of(padding):
         n = self.shape[axis]
         if n + before + after <= 0 or n == 0 or (mirrored and not (before < n and after < n)):
             raise ValueError
@@ -180,13 +177,13 @@ def _pad_vectors(self, padding, index_of, mirrored):
 @override("reflection_pad1d", "reflection_pad2d", "reflection_pad3d")
 def reflection_pad_kernel(self, padding):
     plain(self)
-    return spread(self, _pad_vectors(self, padding, vision.reflected, True))
+    return spread(self, _pad_vectors(self, padding, helpers.reflected, True))
 
 
 @override("replication_pad1d", "replication_pad2d", "replication_pad3d")
 def replication_pad_kernel(self, padding):
     plain(self)
-    return spread(self, _pad_vectors(self, padding, vision.replicated, False))
+    return spread(self, _pad_vectors(self, padding, helpers.replicated, False))
 
 
 def _pad_backward(grad_output, self, padding, index_of, mirrored):
@@ -198,12 +195,12 @@ def _pad_backward(grad_output, self, padding, index_of, mirrored):
 
 @override("reflection_pad1d_backward", "reflection_pad2d_backward", "reflection_pad3d_backward")
 def reflection_pad_backward_kernel(grad_output, self, padding):
-    return _pad_backward(grad_output, self, padding, vision.reflected, True)
+    return _pad_backward(grad_output, self, padding, helpers.reflected, True)
 
 
 @override("replication_pad1d_backward", "replication_pad2d_backward", "replication_pad3d_backward")
 def replication_pad_backward_kernel(grad_output, self, padding):
-    return _pad_backward(grad_output, self, padding, vision.replicated, False)
+    return _pad_backward(grad_output, self, padding, helpers.replicated, False)
 
 
 # ---------------------------------------------------------------- resampling by the nearest element
@@ -211,14 +208,14 @@ def replication_pad_backward_kernel(grad_output, self, padding):
 
 def _nearest_vectors(sizes, output_size, scales, exact):
     return [
-        vision.nearest_taps(np, n, c, s, None, exact)[0][0]
+        helpers.nearest_taps(np, n, c, s, None, exact)[0][0]
         for n, c, s in zip(sizes, output_size, scales, strict=True)
     ]
 
 
 def _nearest(self, output_size, scales, exact):
     plain(self)
-    vision._check_resample(self, output_size, len(output_size))
+    helpers.check_resample(self, output_size, len(output_size))
     return spread(self, _nearest_vectors(self.shape[2:], output_size, scales, exact))
 
 

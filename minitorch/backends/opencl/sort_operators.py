@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from minitorch.backends import NoKernel
-from minitorch.backends.array import sorting as general
+from minitorch.backends import NoKernel, array_kernels
 from minitorch.backends.opencl.array import CLArray, from_host
 from minitorch.backends.opencl.ctypes import INT32
 from minitorch.backends.opencl.geometry import permute
@@ -18,6 +17,8 @@ from minitorch.backends.opencl.overrides import override
 from minitorch.backends.opencl.pointwise import cast
 from minitorch.backends.opencl.positions import host
 from minitorch.backends.opencl.sorting import search_rows
+
+_kernels = array_kernels()
 
 
 def to_device(result, device):
@@ -57,14 +58,11 @@ def on_host(kernel):
     return host_kernel
 
 
-for _name, _kernel in {
-    "sort": general.sort_kernel, "sort.stable": general.sort_stable_kernel, "argsort": general.argsort_kernel,
-    "argsort.stable": general.argsort_stable_kernel, "topk": general.topk_kernel, "_unique2": general.unique2_kernel,
-    "unique_dim": general.unique_dim_kernel, "unique_consecutive": general.unique_consecutive_kernel,
-    "bincount": general.bincount_kernel, "histc": general.histc_kernel, "histogram.bin_ct": general.histogram_count_kernel,
-    "histogram.bins_tensor": general.histogram_kernel, "isin.Tensor_Tensor": general.isin_kernel,
-}.items():  # fmt: skip
-    override(_name)(on_host(_kernel))
+for _name in (
+    "sort", "sort.stable", "argsort", "argsort.stable", "topk", "_unique2", "unique_dim", "unique_consecutive", "bincount",
+    "histc", "histogram.bin_ct", "histogram.bins_tensor", "isin.Tensor_Tensor",
+):  # fmt: skip
+    override(_name)(on_host(_kernels[_name]))
 
 
 def _search(sequence, values, right, side, sorter, out_int32):

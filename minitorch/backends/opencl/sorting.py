@@ -146,10 +146,10 @@ def sort(array: CLArray, axis=-1, kind=None, order=None, *, stable=None) -> CLAr
     axis = normal_axis(axis, array.ndim)
     view = host(array)
     if view is not None and view.dtype.kind != "V":
-        result = empty(array.shape, array.dtype, array.device).settle()
-        target = result.host_view()
-        np.copyto(target, view)
-        target.sort(axis, kind="stable" if stable or kind in ("stable", "mergesort") else None)
+        result = from_host(view, array.device)
+        shared = result.host_view()
+        assert shared is not None
+        shared.sort(axis, kind="stable" if stable or kind in ("stable", "mergesort") else None)
         return result
     return take_along_axis(array, order_of(array, axis), axis)
 
@@ -160,10 +160,10 @@ def partition(array: CLArray, kth, axis=-1, kind="introselect", order=None) -> C
         array, axis = ravel(array), -1
     view = host(array)
     if view is not None and view.dtype.kind != "V":
-        result = empty(array.shape, array.dtype, array.device).settle()
-        target = result.host_view()
-        np.copyto(target, view)
-        target.partition(kth, axis)
+        result = from_host(view, array.device)
+        shared = result.host_view()
+        assert shared is not None
+        shared.partition(kth, axis)
         return result
     return sort(array, axis)
 
@@ -299,8 +299,12 @@ def unique(array: CLArray, return_index=False, return_inverse=False, return_coun
         flat, shape = reshape(front, (front.shape[0], count(front.shape[1:]))), (array.shape[axis],)
     n = flat.shape[0]
     if axis is None:
-        order = order_of(flat, 0) if return_index or return_inverse or flat.dtype.kind == "V" else None
-        ordered = sort(flat, 0) if order is None else take(flat, order, 0, check=False)
+        if return_index or return_inverse or flat.dtype.kind == "V":
+            order = order_of(flat, 0)
+            ordered = take(flat, order, 0, check=False)
+        else:
+            order = None
+            ordered = sort(flat, 0)
     else:
         columns = [get_items(flat, (slice(None), k)) for k in range(flat.shape[1] - 1, -1, -1)]
         order = lexsort(columns) if columns else arange(n, device=device)
@@ -312,6 +316,7 @@ def unique(array: CLArray, return_index=False, return_inverse=False, return_coun
         values = moveaxis(reshape(values, (first.size, *front.shape[1:])), 0, axis)
     results = [values]
     if return_index:
+        assert order is not None
         results.append(take(order, first, check=False))
     if return_inverse:
         inverse = empty((n,), INT64, device).settle()

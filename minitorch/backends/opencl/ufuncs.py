@@ -63,7 +63,9 @@ def store_into(out: CLArray, result: CLArray) -> CLArray:
     if not out.flags.writeable:
         raise ValueError("output array is read-only")
     if result.shape != out.shape and broadcast_shape([result.shape, out.shape]) != out.shape:
-        raise ValueError(f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape {result.shape}")
+        raise ValueError(
+            f"non-broadcastable output operand with shape {out.shape} doesn't match the broadcast shape {result.shape}"
+        )
     assign(out, result)
     return out
 
@@ -153,7 +155,13 @@ class UFunc:
         if a._block is None or (type(b) is CLArray and b._block is None) or (out is not None and out._block is None):
             return self._late(a, b, out)
         whole = type(b) is CLArray
-        key = (a.dtype, a.shape, a.strides, *((b.shape, b.strides) if whole else (type(b),)), *(() if out is None else (out.dtype, out.shape, out.strides)))
+        key = (
+            a.dtype,
+            a.shape,
+            a.strides,
+            *((b.shape, b.strides) if whole else (type(b),)),
+            *(() if out is None else (out.dtype, out.shape, out.strides)),
+        )
         record = self._singles.get(key)
         if record is None:
             record = self._single(key, a, b, out)
@@ -168,8 +176,8 @@ class UFunc:
             target, block = out, out._block
             if block.readers:
                 before_write(block)
-            if block is a._block and a.offset != out.offset or whole and block is b._block and (
-                b.offset != out.offset or b.shape != shape or b.strides != strides
+            if (block is a._block and a.offset != out.offset) or (
+                whole and block is b._block and (b.offset != out.offset or b.shape != shape or b.strides != strides)
             ):
                 return self._late(a, b, out)
         if whole:
@@ -211,7 +219,14 @@ class UFunc:
             rows = [tuple([s // dtype.itemsize if n != 1 else 0 for n, s in zip(shape, strides, strict=True)])]
             rows += [element_strides(o, shape) for o in arrays]
             plan = make_plan(
-                steps, [o.dtype for o in arrays], [a.dtype] * (len(operands) - len(arrays)), dtype, shape, rows, [], a.device.is_cpu
+                steps,
+                [o.dtype for o in arrays],
+                [a.dtype] * (len(operands) - len(arrays)),
+                dtype,
+                shape,
+                rows,
+                [],
+                a.device.is_cpu,
             )
             count = dtype.itemsize
             for n in shape:
@@ -241,7 +256,9 @@ class UFunc:
         from minitorch.backends.opencl import indexing
 
         indices = indices if type(indices) is tuple else (indices,)
-        name = {"add": "add_at", "maximum": "maximum_at", "minimum": "minimum_at", "multiply": "multiply_at"}.get(self.__name__)
+        name = {"add": "add_at", "maximum": "maximum_at", "minimum": "minimum_at", "multiply": "multiply_at"}.get(
+            self.__name__
+        )
         if name is None:
             raise NoKernel(f"{self.__name__}.at")
         getattr(indexing, name)(a, indices, b)

@@ -55,8 +55,17 @@ def test_transposed_and_one_dimension(form, stride, padding, extra, dilation, gr
     mt.manual_seed(0)
     options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
     with fallback_policy("error"):
-        check(F.conv_transpose2d, mt.randn(2, 4, 5, 7), mt.randn(4, 6 // groups, 3, 3), mt.randn(6), output_padding=extra, **options)
-        check(F.conv_transpose1d, mt.randn(2, 4, 17), mt.randn(4, 6 // groups, 3), None, output_padding=extra, **options)
+        check(
+            F.conv_transpose2d,
+            mt.randn(2, 4, 5, 7),
+            mt.randn(4, 6 // groups, 3, 3),
+            mt.randn(6),
+            output_padding=extra,
+            **options,
+        )
+        check(
+            F.conv_transpose1d, mt.randn(2, 4, 17), mt.randn(4, 6 // groups, 3), None, output_padding=extra, **options
+        )
         check(F.conv1d, mt.randn(2, 4, 17), mt.randn(6, 4 // groups, 3), mt.randn(6), **options)
 
 

@@ -8,9 +8,11 @@ import pytest
 
 pytest.importorskip("pyopencl")
 
+from opencl_forms import FORMS, device_in_form
+
 from minitorch.backends import NoKernel
 from minitorch.backends.array.registry import ARRAY_KERNELS
-from minitorch.backends.opencl import geometry, index_operators, runtime, shape_operators, sort_operators
+from minitorch.backends.opencl import geometry, index_operators, shape_operators, sort_operators
 from minitorch.backends.opencl.array import CLArray, from_host
 from minitorch.backends.opencl.overrides import OVERRIDES
 from minitorch.ops.families import load_families
@@ -25,19 +27,16 @@ MODULES = (index_operators, shape_operators, sort_operators)
 # What NumPy computes where the memory is shared, and has no override elsewhere.
 ON_HOST = {
     "sort", "argsort", "topk", "_unique2", "unique_dim", "unique_consecutive", "bincount", "histc", "isin.Tensor_Tensor",
+    "sort.stable", "argsort.stable", "histogram.bin_ct", "histogram.bins_tensor",
 }  # fmt: skip
 # What leaves operands that are not row-major to the array kernels.
 FORMATTED = {"index.Tensor"}
 
 
-@pytest.fixture(scope="module", params=["shared", "kernels", "gpu"])
+@pytest.fixture(params=FORMS)
 def device(request):
-    if request.param == "shared":
-        return runtime.device()
-    made = runtime.Device(0, runtime.device().cl_device)
-    made.unified = False
-    made.is_cpu = request.param == "kernels"
-    return made
+    """Return the device in each form that it has kernels for."""
+    return device_in_form(request.param)
 
 
 def numbers(shape, dtype="f4", seed=0):
@@ -96,6 +95,9 @@ def same(found, expected):
 
 def check(device, name, *args, **kwargs):
     """Compare one call: the result, or the first argument where that is written to."""
+    if args and isinstance(args[-1], dict):
+        *args, kwargs = args
+        args = tuple(args)
     on_device = to_device(args, device)
     device_kwargs = {k: to_device(v, device) for k, v in kwargs.items()}
     own = copied(args)
@@ -284,6 +286,15 @@ CALLS = [
     ("bincount", X),
     ("histc", Y, 5),
     ("isin.Tensor_Tensor", Y, X[0]),
+    ("sort.stable", Y, {"stable": True, "dim": 1, "descending": True}),
+    ("argsort.stable", Y.T, {"stable": True, "dim": 0}),
+    ("histogram.bin_ct", Y, 4),
+    ("histogram.bins_tensor", Y, np.array([-2, 0, 1.5], "f4"), {"weight": Y * Y, "density": True}),
+    ("reflection_pad3d_backward", numbers((2, 3, 5, 6, 7)), numbers((2, 3, 3, 4, 5)), (1,) * 6),
+    ("replication_pad1d_backward", numbers((3, 4, 8)), Y, (2, 1)),
+    ("replication_pad3d", numbers((2, 3, 4, 5)), (1, 2, 0, 1, 3, 0)),
+    ("replication_pad3d_backward", numbers((2, 6, 5, 8)), numbers((2, 3, 4, 5)), (1, 2, 0, 1, 3, 0)),
+    ("index_fill_.int_Tensor", X, 0, np.array([1, -1]), np.array(3, "f4")),
     ("searchsorted.Tensor", np.sort(X[0]), Y),
     ("searchsorted.Tensor", np.sort(X, 1), numbers((4, 3), seed=9)),
     ("searchsorted.Tensor", np.sort(X, 1), numbers((3, 3))),
@@ -299,11 +310,8 @@ def test_as_the_array_kernel(device, call):
 
 def test_every_override_of_these_modules_is_called():
     own = {name for name, fn in OVERRIDES.items() if any(fn.__module__ == m.__name__ for m in MODULES)}
-    called = {c[0] for c in CALLS} | {
-        "scatter_reduce.two", "index_add", "index_add_", "sort.stable", "argsort.stable", "histogram.bin_ct",
-        "histogram.bins_tensor", "reflection_pad3d_backward", "replication_pad1d_backward", "replication_pad3d", "replication_pad3d_backward",
-        "index_fill_.int_Tensor",
-    }  # fmt: skip
+    # These three are called by test_accumulation_in_every_dtype.
+    called = {c[0] for c in CALLS} | {"scatter_reduce.two", "index_add", "index_add_"}
     assert own <= called
 
 

@@ -28,7 +28,9 @@ def arrays(n, *shape):
 def test_a_chain_is_replayed():
     kernel, calls = counted(lambda xp, a, b, s=1.0: xp.tanh(a) * b + s)
     for x, y in (arrays(2, 5, 6), arrays(2, 5, 6), arrays(2, 7)):
-        np.testing.assert_allclose(kernel(xp, xp.asarray(x), xp.asarray(y), 2.0).to_host(), np.tanh(x) * y + 2, rtol=1e-5)
+        np.testing.assert_allclose(
+            kernel(xp, xp.asarray(x), xp.asarray(y), 2.0).to_host(), np.tanh(x) * y + 2, rtol=1e-5
+        )
     assert len(calls) == 2  # one for each shape
 
 

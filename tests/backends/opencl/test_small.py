@@ -100,9 +100,7 @@ def test_reductions(name, axis):
     if name == "argmax" and isinstance(axis, tuple):
         return
     a = numbers(3, 5, 18)
-    reduce = getattr(xp, name, None)
-    if reduce is None:
-        pytest.skip(f"the namespace has no {name}")
+    reduce = getattr(xp, name)
     agree(reduce(from_host(a), axis=axis), np.asarray(getattr(np, name)(a, axis=axis)))
     view = from_host(a).transpose((2, 0, 1))[::-1]
     agree(reduce(view, axis=axis), np.asarray(getattr(np, name)(a.transpose(2, 0, 1)[::-1], axis=axis)))
@@ -111,16 +109,12 @@ def test_reductions(name, axis):
 @pytest.mark.parametrize("axis", [0, 1], ids=str)
 @pytest.mark.parametrize("name", ["cumsum", "sort", "argsort"])
 def test_along_an_axis(name, axis):
-    along = getattr(xp, name, None)
-    if along is None:
-        pytest.skip(f"the namespace has no {name}")
+    along = getattr(xp, name)
     a = np.random.default_rng(0).permutation(6 * 19).reshape(6, 19).astype(np.float32)
     agree(along(from_host(a), axis=axis), getattr(np, name)(a, axis=axis))
 
 
 def test_gather_and_scatter():
-    if not hasattr(xp, "take"):
-        pytest.skip("the namespace has no take")
     a, index = numbers(9, 5), np.array([8, 0, -1, 3, 3])
     agree(xp.take(from_host(a), from_host(index), axis=0), np.take(a, index, axis=0))
     x = from_host(a)

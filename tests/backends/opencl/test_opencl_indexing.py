@@ -8,6 +8,8 @@ import pytest
 
 pytest.importorskip("pyopencl")
 
+from opencl_forms import FORMS, device_in_form
+
 from minitorch.backends.opencl import geometry, indexing, joining, runtime
 from minitorch.backends.opencl.array import CLArray, from_host
 
@@ -18,15 +20,10 @@ MOVED = [np.dtype(t) for t in ("?", "i1", "u1", "i2", "i4", "i8", "u8", "f2", "f
 SUMMED = [np.dtype(t) for t in ("i1", "u1", "i2", "i4", "i8", "f2", "f4", "f8", "c8", "c16")] + [BFLOAT16]
 
 
-@pytest.fixture(scope="module", params=["shared", "kernels", "gpu"])
+@pytest.fixture(params=FORMS)
 def device(request):
-    """Return the device as it is, without shared memory, and in the forms that GPUs get."""
-    if request.param == "shared":
-        return runtime.device()
-    made = runtime.Device(0, runtime.device().cl_device)
-    made.unified = False
-    made.is_cpu = request.param == "kernels"
-    return made
+    """Return the device in each form that it has kernels for."""
+    return device_in_form(request.param)
 
 
 def numbers(shape, dtype, seed=0):
@@ -176,6 +173,21 @@ def test_large(device):
         wanted[chosen] = np.arange(16384)
         indexing.set_items(last, from_host(chosen, device), from_host(np.arange(16384), device))
         same(last, wanted)
+
+
+@pytest.mark.parametrize("rows", [63, 64, 333, 1000, 5001])
+def test_numbers_of_rows(device, rows):
+    """Rows are done in groups; the last group may have fewer than it has work-items for."""
+    x = numbers((rows, 5, 37), np.float32)
+    array = from_host(x, device)
+    order = np.random.RandomState(0).permutation(rows)
+    same(indexing.take(array, from_host(order, device), 0), x[order])
+    swapped = x.transpose(1, 0, 2)
+    same(indexing.take(geometry.permute(array, (1, 0, 2)), from_host(order, device), 1), swapped[:, order])
+    wanted = x.copy()
+    np.add.at(wanted, (slice(None), [1, 1, 4]), 2)
+    indexing.add_at(array, (slice(None), from_host(np.array([1, 1, 4]), device)), 2)
+    same(array, wanted)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, None])

@@ -89,10 +89,14 @@ def test_tensordot_and_einsum():
     rng = np.random.default_rng(3)
     a, b = numbers(rng, (3, 4, 5), "f4"), numbers(rng, (5, 4, 2), "f4")
     np.testing.assert_allclose(
-        xp.tensordot(xp.asarray(a), xp.asarray(b), ([1, 2], [1, 0])).to_host(), np.tensordot(a, b, ([1, 2], [1, 0])), rtol=1e-4
+        xp.tensordot(xp.asarray(a), xp.asarray(b), ([1, 2], [1, 0])).to_host(),
+        np.tensordot(a, b, ([1, 2], [1, 0])),
+        rtol=1e-4,
     )
     for text in ("ijk,kjl->il", "ijk,kjl->l", "...k,kjl->...jl"):
         expected = np.einsum(text, a, b)
-        np.testing.assert_allclose(xp.einsum(text, xp.asarray(a), xp.asarray(b)).to_host(), expected, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(
+            xp.einsum(text, xp.asarray(a), xp.asarray(b)).to_host(), expected, rtol=1e-4, atol=1e-4
+        )
     square = numbers(rng, (4, 4), "f4")
     np.testing.assert_allclose(xp.einsum("ii->i", xp.asarray(square)).to_host(), np.diagonal(square))

@@ -8,7 +8,9 @@ import pytest
 
 pytest.importorskip("pyopencl")
 
-from minitorch.backends.opencl import geometry, runtime, sorting
+from opencl_forms import device_in_form
+
+from minitorch.backends.opencl import geometry, sorting
 from minitorch.backends.opencl.array import from_host
 
 pytestmark = pytest.mark.filterwarnings("ignore::pyopencl.CompilerWarning")
@@ -17,14 +19,10 @@ BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 DTYPES = [np.dtype(t) for t in ("?", "i1", "u1", "i4", "i8", "f2", "f4", "f8", "c8")] + [BFLOAT16]
 
 
-@pytest.fixture(scope="module", params=["shared", "kernels"])
+@pytest.fixture(params=("shared", "gpu"))
 def device(request):
-    if request.param == "shared":
-        return runtime.device()
-    made = runtime.Device(0, runtime.device().cl_device)
-    made.unified = False
-    made.is_cpu = False
-    return made
+    """Return the device in each form that it has kernels for."""
+    return device_in_form(request.param)
 
 
 def numbers(shape, dtype, seed=0):
