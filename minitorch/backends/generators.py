@@ -63,7 +63,10 @@ def drawing_from(generator: Generator) -> Iterator[None]:
 
 
 def host_stream(generator: Generator) -> CPUGenerator:
-    """Return what draws on the CPU for a device's generator: itself, or a stream (Note [Draws on the CPU of a generator that cannot])."""
+    """Return what draws on the CPU for a device's generator: itself, or a stream of its state.
+
+    Note [Draws on the CPU of a generator that cannot] says which.
+    """
     if isinstance(generator, CPUGenerator):
         return generator
     own: Any = generator

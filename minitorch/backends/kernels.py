@@ -77,9 +77,7 @@ class BackendKernel(Kernel):
         backend = self.backend
         given = args, kwargs
         if kwargs:
-            device, generator = kwargs.get("device"), kwargs.get("generator")
-            if device is not None and device.index:
-                backend.check_index(device.index)
+            generator = kwargs.get("generator")
             if generator is not None and generator.device.type != backend.name:
                 raise RuntimeError(
                     f"Expected a '{backend.name}' device type for generator but found '{generator.device.type}' ({op.qualname})"

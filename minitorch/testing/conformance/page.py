@@ -64,7 +64,8 @@ def _what(outcome: Outcome) -> str:
         found = [f for f in outcome.failures if f.kind == kind]
         where = f"{found[0].dtype}, {found[0].layout}"
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        parts.append(f'<b title="{escape(KINDS[kind])}">{kind}</b> ({escape(where)}{more}): <code>{escape(found[0].message)}</code>')
+        head = f'<b title="{escape(KINDS[kind])}">{kind}</b> ({escape(where)}{more})'
+        parts.append(f"{head}: <code>{escape(found[0].message)}</code>")
     if outcome.fallbacks:
         names = ", ".join(f'<span title="{escape(why)}">{escape(op)}</span>' for op, why in sorted(outcome.fallbacks.items()))
         parts.append(f"on the CPU: <code>{names}</code>")
