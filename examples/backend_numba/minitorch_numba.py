@@ -143,9 +143,10 @@ FLOATS = {
     "silu_backward": lambda g, x: g * _sigmoid(x) * (1 + x * (1 - _sigmoid(x))),
     "threshold_backward": lambda g, x, threshold: 0 if x <= threshold else g,
     "leaky_relu": lambda x, slope: x if x > 0 else x * slope,
-    "leaky_relu_backward": lambda g, x, slope: g if x > 0 else g * slope,
+    "softplus": lambda x, beta, threshold: x if x * beta > threshold else math.log1p(math.exp(x * beta)) / beta,
     "div.Tensor": lambda x, y: x / y,
     "pow.Tensor_Tensor": lambda x, y: x**y,
+    "pow.Tensor_Scalar": lambda x, y: x**y,
     "atan2": math.atan2,
     "lerp.Scalar": lambda x, y, w: x + w * (y - x),
     "addcmul": lambda x, y, z, value: x + value * y * z,
@@ -168,11 +169,20 @@ NUMBERS = {
     "le.Tensor": lambda x, y: x <= y,
     "gt.Tensor": lambda x, y: x > y,
     "ge.Tensor": lambda x, y: x >= y,
+    "eq.Scalar": lambda x, y: x == y,
+    "ne.Scalar": lambda x, y: x != y,
+    "lt.Scalar": lambda x, y: x < y,
+    "le.Scalar": lambda x, y: x <= y,
+    "gt.Scalar": lambda x, y: x > y,
+    "ge.Scalar": lambda x, y: x >= y,
+    "sign": lambda x: (x > 0) - (x < 0) if x == x else x,
 }
 # What stands for an argument that is left out, being equal to its default.
-LEFT_OUT = {"add.Tensor": ("alpha", 1), "sub.Tensor": ("alpha", 1), "addcmul": ("value", 1), "addcdiv": ("value", 1),
-            "leaky_relu": ("negative_slope", 0.01)}  # fmt: skip
-ARGUMENTS = {"add.Tensor": 3, "sub.Tensor": 3, "addcmul": 4, "addcdiv": 4, "leaky_relu": 2}
+LEFT_OUT = {
+    "add.Tensor": {"alpha": 1}, "sub.Tensor": {"alpha": 1}, "addcmul": {"value": 1}, "addcdiv": {"value": 1},
+    "leaky_relu": {"negative_slope": 0.01}, "softplus": {"beta": 1, "threshold": 20},
+}  # fmt: skip
+ARGUMENTS = {"add.Tensor": 2, "sub.Tensor": 2, "addcmul": 3, "addcdiv": 3, "leaky_relu": 1, "softplus": 1}
 
 
 def pointwise(name, function, kinds):
@@ -182,8 +192,8 @@ def pointwise(name, function, kinds):
 
     @backend.kernel(name)
     def kernel(*args, **kwargs):
-        if len(args) < ARGUMENTS.get(name, 0):
-            keyword, default = LEFT_OUT[name]
+        given = len(args) - ARGUMENTS.get(name, len(args))
+        for keyword, default in list(LEFT_OUT.get(name, {}).items())[given:]:
             args = (*args, kwargs.pop(keyword, default))
         check(not kwargs, f"not with {', '.join(kwargs)}")
         handles = [a for a in args if isinstance(a, NumbaArray)]
@@ -207,6 +217,33 @@ def _wrapped(function):
     if function is math.atan2:
         return numba.njit(lambda x, y: function(x, y))
     return numba.njit(lambda x: function(x))
+
+
+def moves():
+    """Register what only moves elements, by NumPy."""
+
+    @backend.kernel("cat")
+    def cat(tensors, dim=0):
+        check(len({t.dtype for t in tensors}) == 1 and all(t.ndim for t in tensors), "tensors of one dtype")
+        try:
+            return made(np.concatenate([seen(t) for t in tensors], dim))
+        except ValueError:
+            raise NoKernel("tensors that fit each other") from None
+
+    @backend.kernel("where.self")
+    def where(condition, x, y):
+        check(condition.dtype == bool and x.dtype == y.dtype, "a condition, and operands of one dtype")
+        try:
+            return made(np.where(seen(condition), seen(x), seen(y)))
+        except ValueError:
+            raise NoKernel("operands that fit each other") from None
+
+    @backend.kernel("index_select")
+    def index_select(x, dim, index):
+        check(x.ndim and index.ndim == 1 and index.dtype.kind == "i" and -x.ndim <= dim < x.ndim, "a row of indices")
+        places = seen(index)
+        check(not places.size or (places.min() >= 0 and places.max() < x.shape[dim]), "indices that are there")
+        return made(np.take(seen(x), places, dim))
 
 
 # -- loops ---------------------------------------------------------------------------------------------
@@ -612,6 +649,7 @@ def register():
     tables = {**{n: (f, "f") for n, f in FLOATS.items()}, **{n: (f, "fi") for n, f in NUMBERS.items()}}
     for name, (function, kinds) in tables.items():
         pointwise(name, function, kinds)
+    moves()
     loops()
     register_backend("numba", backend)
 
@@ -634,7 +672,8 @@ def demo():
     images = (images + 0.5 * minitorch.randn(64, 1, 8, 8)).to("numba")
     labels = labels.to("numba")
     net = nn.Sequential(
-        nn.Conv2d(1, 4, 3), nn.GELU(), nn.Conv2d(4, 8, 3, stride=2), nn.ReLU(), nn.Flatten(), nn.LayerNorm(32), nn.Linear(32, 2)
+        nn.Conv2d(1, 4, 3), nn.GELU(), nn.Conv2d(4, 8, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.LayerNorm(32),
+        nn.Dropout(0.1), nn.Linear(32, 2),
     ).to("numba")
     rule = minitorch.optim.AdamW(net.parameters(), lr=0.01)
     losses = []
