@@ -23,6 +23,8 @@ from minitorch.tensor.creation import wrap
 _CPU_BITS = parse_key("CPU").bits
 _ABOVE = AUTOGRAD_KEYS | AD_INPLACE_OR_VIEW
 NO_KERNEL = "it has no kernel for this operator"
+# What operators write although their schemas, PyTorch's, do not say so.
+_UNDECLARED = {"native_batch_norm": frozenset(("running_mean", "running_var"))}
 
 
 class Plan:
@@ -44,7 +46,7 @@ class Plan:
     def __init__(self, op: Any):
         schema = op.schema
         self.names = [a.name for a in schema.arguments]
-        self.written = frozenset(a.name for a in schema.arguments if a.is_write)
+        self.written = frozenset(a.name for a in schema.arguments if a.is_write) | _UNDECLARED.get(op.unqualified, frozenset())
         self.is_view = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
         self.draws = "nondeterministic_seeded" in (op.tags or ()) or "Generator" in str(op.schema_text)
 

@@ -2,6 +2,11 @@
 
 A backend without random kernels of its own draws on the CPU (`fallback`), from a generator of the device: its draws
 leave the CPU's stream alone, and follow the device's seed.
+
+Note [Draws on the CPU of a generator that cannot]
+    A device's own generator may leave some distributions to the CPU.  Each such draw takes a stream of its own, seeded
+    by the generator's state, and moves the generator by one place (``set_offset``): so the same seed, and the same state,
+    give the same numbers.  Of a generator without ``set_offset`` the stream goes on until its state is another one.
 """
 
 from __future__ import annotations
@@ -9,6 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -35,7 +41,7 @@ class _Substitute(threading.local):
 
 _substitute = _Substitute()
 _installed = False
-_host_streams: WeakKeyDictionary[Generator, CPUGenerator] = WeakKeyDictionary()
+_host_streams: WeakKeyDictionary[Generator, tuple[CPUGenerator, bytes]] = WeakKeyDictionary()
 
 
 def _default_of_thread() -> Any:
@@ -57,12 +63,21 @@ def drawing_from(generator: Generator) -> Iterator[None]:
 
 
 def host_stream(generator: Generator) -> CPUGenerator:
-    """Return what draws on the CPU for a device's generator: itself, or a stream of the same seed."""
+    """Return what draws on the CPU for a device's generator: itself, or a stream of its state.
+
+    Note [Draws on the CPU of a generator that cannot] says which.
+    """
     if isinstance(generator, CPUGenerator):
         return generator
-    found = _host_streams.get(generator)
-    if found is None or found.initial_seed() != generator.initial_seed():
+    own: Any = generator
+    state = own.state_array().tobytes()
+    found, before = _host_streams.get(generator, (None, b""))
+    moves = hasattr(own, "set_offset")
+    if found is None or moves or state != before:
         found = HostGenerator(device_class("cpu"))
-        found.manual_seed(generator.initial_seed())
-        _host_streams[generator] = found
+        # A hash spreads states that differ in one place.
+        found.manual_seed(int.from_bytes(blake2b(state, digest_size=8).digest(), "little"))
+        _host_streams[generator] = found, state
+    if moves:
+        own.set_offset(own.get_offset() + 1)
     return found

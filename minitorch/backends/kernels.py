@@ -76,6 +76,12 @@ class BackendKernel(Kernel):
             self.prepare(op)
         backend = self.backend
         given = args, kwargs
+        if kwargs:
+            generator = kwargs.get("generator")
+            if generator is not None and generator.device.type != backend.name:
+                raise RuntimeError(
+                    f"Expected a '{backend.name}' device type for generator but found '{generator.device.type}' ({op.qualname})"
+                )
         if entry.key_set & BACKEND_MASK != backend.backend_bit or backend.several:
             args, kwargs = place(backend, op, args, kwargs)
             if backend.several:

@@ -156,6 +156,18 @@ def test_a_lazy_backend_is_imported_at_its_first_use():
 
 
 @in_fresh_process
+def test_a_lazy_backend_of_the_private_key():
+    source = types.ModuleType("lazy_toy")
+    source.register = lambda: register_backend("sleepy", ToyBackend(), "PrivateUse1")
+    sys.modules["lazy_toy"] = source
+    register_lazy_backend("sleepy", "PrivateUse1", "lazy_toy:register")
+    assert minitorch._C._get_privateuse1_backend_name() == "sleepy"
+    assert minitorch.zeros(2, device="privateuseone").is_sleepy
+    with pytest.raises(RuntimeError, match="already been set! Current backend: sleepy"):
+        register_lazy_backend("other", "PrivateUse1", "elsewhere:register")
+
+
+@in_fresh_process
 def test_a_lazy_backend_that_cannot_be_loaded_says_what_to_install():
     register_lazy_backend("absent", "MAIA", "no_such_library_anywhere:register", install="Type: pip install something.")
     assert not minitorch.absent.is_available()

@@ -487,3 +487,84 @@ def test_kernels_of_every_form():
             minitorch.ones(1, 3).toy().sub_(ones)
         with pytest.raises(RuntimeError, match="single memory location"):
             minitorch.ones(3).toy().expand(2, 3).sub_(ones)
+
+
+@in_fresh_process
+def test_running_statistics_are_moved_where_batch_norm_runs_on_the_cpu():
+    """`native_batch_norm` writes them, and its schema does not say so."""
+    register_toy()
+    x = minitorch.randn(6, 2, generator=minitorch.Generator().manual_seed(1))
+    found = []
+    for device in ("cpu", "toy"):
+        wide = [minitorch.zeros(5).to(device), minitorch.ones(5).to(device)]
+        mean, var = (t[1::2] for t in wide)
+        with fallback_policy("allow"):
+            nn.functional.batch_norm(x.to(device), mean, var, training=True)
+        found.append([t.tolist() for t in wide])
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-6)
+    assert found[0][0][1] != 0
+    assert found[0][0][::2] == [0, 0, 0]
+
+
+@in_fresh_process
+def test_devices_and_generators_of_a_call_are_checked_before_a_kernel():
+    backend = register_toy()
+    backend.kernel("rand", "rand.generator")(lambda size, **kwargs: ToyArray(np.zeros(tuple(size), np.float32)))
+    with fallback_policy("error"):
+        assert minitorch.rand(2, device="toy").tolist() == [0, 0]
+        with pytest.raises(RuntimeError, match="invalid device ordinal: toy:1"):
+            minitorch.rand(2, device="toy:1")
+        with pytest.raises(RuntimeError, match="Expected a 'toy' device type for generator but found 'cpu'"):
+            minitorch.rand(2, device="toy", generator=minitorch.Generator())
+
+
+@in_fresh_process
+def test_draws_on_the_cpu_follow_the_state_of_a_generator_of_another_kind():
+    from minitorch import Generator
+
+    class Counter(Generator):
+        """Draws nothing by itself."""
+
+        __slots__ = ("offset", "start")
+
+        def manual_seed(self, seed):
+            self.start, self.offset = seed, 0
+            return self
+
+        def initial_seed(self):
+            return self.start
+
+        def get_offset(self):
+            return self.offset
+
+        def set_offset(self, offset):
+            self.offset = offset
+
+        def state_array(self):
+            return np.array([self.start, self.offset], np.int64).view(np.uint8)
+
+        def set_state_array(self, state):
+            self.start, self.offset = (int(v) for v in np.asarray(state).view(np.int64))
+
+    class Counting(ToyBackend):
+        generator_type = Counter
+
+        def new_generator(self, index):
+            return Counter(minitorch.device(self.name, index)).manual_seed(0)
+
+    register_backend("toy", Counting())
+    fallback_policy("allow")
+
+    def draws(count=2):
+        return [minitorch.rand(3, device="toy").tolist() for _ in range(count)]
+
+    minitorch.manual_seed(4)
+    first = draws()
+    assert first[0] != first[1]
+    minitorch.manual_seed(4)
+    assert draws() == first
+    state = minitorch.toy.get_rng_state()
+    third = draws(1)
+    minitorch.toy.set_rng_state(state)
+    assert draws(1) == third
+    assert third[0] not in first

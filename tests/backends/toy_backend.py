@@ -80,6 +80,11 @@ class ToyBackend(Backend):
         np.copyto(target._memory, source._memory)
 
 
+def made(values, like: ToyArray) -> ToyArray:
+    """Return new device memory with values, row by row."""
+    return ToyArray(np.array(values, order="C"), like.device_index)
+
+
 def register_toy(name: str = "toy", **options) -> ToyBackend:
     """Register the backend without a kernel of its own."""
     return register_backend(name, ToyBackend(**options))
@@ -92,15 +97,20 @@ def add_some_kernels(backend: ToyBackend) -> None:
     def mul(x, y):
         if not isinstance(y, ToyArray) or x.dtype != y.dtype:
             raise NoKernel("the toy device multiplies tensors of one dtype")
-        return ToyArray(np.asarray(x._memory * y._memory), x.device_index)
+        try:
+            return made(x._memory * y._memory, x)
+        except ValueError:
+            raise NoKernel("these shapes do not broadcast") from None
 
     @backend.kernel("relu")
     def relu(x):
-        return ToyArray(np.maximum(x._memory, 0), x.device_index)
+        return made(np.maximum(x._memory, 0), x)
 
     @backend.kernel("mm")
     def mm(x, y):
-        return ToyArray(x._memory @ y._memory, x.device_index)
+        if x.dtype != np.float32 or y.dtype != np.float32 or x.shape[1:] != y.shape[:1] or y.ndim != 2:
+            raise NoKernel("the toy device multiplies matrices of float32")
+        return made(x._memory @ y._memory, x)
 
     @backend.kernel("zero_")
     def zero_(x):
@@ -108,10 +118,15 @@ def add_some_kernels(backend: ToyBackend) -> None:
 
     @backend.kernel("max.dim")
     def max_dim(x, dim, keepdim=False):
+        if not x.ndim or not x.size:
+            raise NoKernel("the toy device looks for the largest of several")
         indices = x._memory.argmax(dim)
         values = x._memory.max(dim)
         if keepdim:
             indices, values = np.expand_dims(indices, dim), np.expand_dims(values, dim)
-        return ToyArray(values, x.device_index), ToyArray(np.asarray(indices, np.int64), x.device_index)
+        return made(values, x), made(np.asarray(indices, np.int64), x)
 
 
+def register_with_kernels() -> None:
+    """Register the backend with its handful of kernels: what the conformance kit is told to import."""
+    add_some_kernels(register_toy())

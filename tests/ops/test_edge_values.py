@@ -181,3 +181,22 @@ def test_a_list_of_wrong_elements_after_a_right_one(name, right, wrong):
     function(right())
     with pytest.raises(TypeError, match=f"{name}.*argument"):
         function(type(right())(wrong))
+
+
+def test_diagonals_of_what_runs_backwards():
+    x = mt.arange(24).reshape(2, 3, 4)
+    for view in (x[..., ::-1], x[:, ::-1], x[::-1, ::-1, ::-1], x.permute(2, 0, 1)[::-1]):
+        for offset in (-1, 0, 1, 2):
+            for dims in ((0, 1), (-2, -1), (2, 0)):
+                found = mt.diagonal(view, offset, *dims).numpy()
+                np.testing.assert_array_equal(found, np.diagonal(view.numpy(), offset, *dims))
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_norms_of_too_few_dimensions(shape):
+    """Compiled, an index out of a shape's range is not found out: nothing may be read before the check."""
+    x, one = mt.ones(shape), mt.tensor(1.0)
+    with pytest.raises(RuntimeError, match="at least two dimensions"):
+        mt.nn.functional.batch_norm(x, None, None, training=True) if shape else mt.nn.functional.batch_norm(x, one, one)
+    with pytest.raises(RuntimeError, match="layer_norm"):
+        mt.nn.functional.layer_norm(x, [2], one, one)

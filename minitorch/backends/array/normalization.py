@@ -69,6 +69,8 @@ def native_batch_norm_kernel(
     if input.size == 0:
         empty = xp.zeros(input.shape[1:2], dtype)
         return xp.empty(input.shape, dtype), empty, empty.copy()
+    if input.ndim < 2:  # compiled, an index out of a tuple's range is not found out
+        raise ValueError("no dimension of channels")
     channels = input.shape[1]
     for parameter in (weight, bias, running_mean, running_var):
         if parameter is not None and parameter.shape != (channels,):
@@ -204,7 +206,7 @@ def native_layer_norm_kernel(xp, input, normalized_shape, weight, bias, eps):
     lead = shape[: input.ndim - count]
     if count == 1:
         n = normalized_shape[0]
-        if shape[-1] != n:
+        if not shape or shape[-1] != n:
             raise ValueError("wrong normalized_shape")
     else:
         if count == 0 or shape[input.ndim - count :] != tuple(normalized_shape):
@@ -225,7 +227,7 @@ def native_layer_norm_kernel(xp, input, normalized_shape, weight, bias, eps):
     if weight is not None:
         if weight.dtype is not dtype:
             raise ValueError("mixed types")
-        if count == 1 and weight.shape[0] == n:
+        if count == 1 and weight.shape == (n,):
             out *= weight
             if bias is not None:
                 out += bias

@@ -72,6 +72,8 @@ def squeeze_dim_kernel(xp, self, dim):
 @view_kernel("squeeze.dims")
 def squeeze_dims_kernel(xp, self, dim):
     if self.ndim == 0:
+        if any([not -1 <= d <= 0 for d in dim]):
+            raise ValueError("dim out of range")
         return self[...]
     dims = tuple({d % self.ndim for d in dim if self.shape[d] == 1})
     return self.squeeze(dims) if dims else self[...]
@@ -287,12 +289,16 @@ def strided_view(xp, array, geometry):
         return array.reshape(-1)[:0].reshape(geometry.shape)
     if geometry.offset:
         # The first element of the view, as an array of its own to start from.
+        # Counted from the lowest address, which negative steps lead down to.
         index, rest = [], geometry.offset
+        for d in range(array.ndim):
+            if array.strides[d] < 0:
+                rest -= (array.shape[d] - 1) * array.strides[d]
         for d in sorted(range(array.ndim), key=lambda d: -abs(array.strides[d])):
-            step = array.strides[d]
-            count = rest // step if step else 0
-            index.append((d, count))
+            step = abs(array.strides[d])
+            count = min(rest // step, array.shape[d] - 1) if step else 0
             rest -= count * step
+            index.append((d, array.shape[d] - 1 - count if array.strides[d] < 0 else count))
         at = dict(index)
         array = array[tuple([slice(at[d], at[d] + 1) for d in range(array.ndim)])]
     return xp.lib.stride_tricks.as_strided(array, geometry.shape, geometry.strides)

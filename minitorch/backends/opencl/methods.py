@@ -89,7 +89,15 @@ CLArray.copy = _copy  # type: ignore[attr-defined]
 
 @method
 def fill(self, value):
-    """Write one number everywhere."""
+    """Write one number everywhere: a Python number, or the only element of an array of this device."""
+    if 0 in self.strides and self.size > 1:  # elements that are one: written once
+        once = tuple([slice(1) if step == 0 else slice(None) for step in self.strides])
+        if any([n > 1 and step == 0 for n, step in zip(self.shape, self.strides, strict=True)]):
+            self[once].fill(value)
+            return
+    if type(value) is CLArray:
+        assign(self, value)
+        return
     number_ = Scalar(number(self.dtype.type(value) if self.dtype.kind != "V" else float(value), self.dtype), self.dtype)
     if self._block is None and not (self.readers and any([is_waiting(r) for r in self.readers])):
         compute_type(self.dtype)

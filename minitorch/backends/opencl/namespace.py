@@ -28,13 +28,16 @@ def _dtype(value, default=float):
 
 def _shape(shape):
     if isinstance(shape, (int, np.integer)):
-        return (int(shape),)
-    return tuple([int(n) for n in shape])
+        shape = (shape,)
+    shape = tuple([int(n) for n in shape])
+    if shape and min(shape) < 0:
+        raise ValueError(f"negative size in {shape}")
+    return shape
 
 
 def empty(shape, dtype=None, order="C"):
     """Return an uninitialised array on the current device."""
-    return empty_on(shape, _dtype(dtype))
+    return empty_on(_shape(shape), _dtype(dtype))
 
 
 def full(shape, value, dtype=None):
