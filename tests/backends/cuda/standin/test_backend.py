@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -158,6 +159,20 @@ def test_copies_that_do_not_wait():
     assert null.log == ["synchronize"]
     with pytest.raises(RuntimeError, match="cannot pin"):
         y.pin_memory()
+
+
+@pytest.mark.usefixtures("standin")
+def test_pinned_memory_lives_until_it_was_read(monkeypatch):
+    """Else the pool gives it to the next tensor, while the device still reads."""
+    monkeypatch.setattr(cupy.cuda.Event, "done", False)
+    x = mt.ones(4).pin_memory()
+    alive = weakref.ref(x.handle)
+    x.to("cuda", non_blocking=True)
+    del x
+    assert alive() is not None
+    monkeypatch.undo()
+    mt.ones(4).pin_memory().to("cuda", non_blocking=True)
+    assert alive() is None
 
 
 @pytest.mark.usefixtures("standin")
