@@ -35,6 +35,7 @@ def test_this_is_the_stand_in():
 def test_devices():
     assert mt.cuda.is_available()
     assert mt.cuda.device_count() == 2
+    mt.cuda.init()
     assert mt.accelerator.current_accelerator() == mt.device("cuda")
     assert mt.cuda.get_device_capability() == (9, 0)
     assert mt.cuda.get_device_name(1) == "strict_cupy, no GPU"
@@ -84,7 +85,9 @@ def test_results_are_on_the_device_of_their_operands():
     assert x.to("cuda:0").device.index == 0
     assert x.to("cuda:0").tolist() == x.tolist()
     y = mt.zeros(2, 3, device="cuda:0")
+    cupy.cuda.Stream.null.log.clear()
     y.copy_(x)
+    assert [entry[0] for entry in cupy.cuda.Stream.null.log] == ["wait", "s"]  # for the other device; "synchronize"
     assert y.tolist() == x.tolist()
     with pytest.raises(
         RuntimeError, match="at least two devices, cuda:1 and cuda:0|at least two devices, cuda:0 and cuda:1"
