@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -43,6 +45,8 @@ class CudaBackend(Backend):
         self.namespace = namespace()
         self.devices: list = []
         self.peaks: dict[int, dict[str, int]] = {}
+        self.in_flight: deque = deque()
+        self.lock = Lock()
         self.pool = library().get_default_memory_pool()
         library().cuda.set_allocator(self.take_memory)
 
@@ -122,11 +126,22 @@ class CudaBackend(Backend):
         with self.on_device(index):
             made = cupy.empty(array.shape, array.dtype)
             if array.size:
-                made.set(array, stream=cupy.cuda.get_current_stream())
+                stream = cupy.cuda.get_current_stream()
+                made.set(array, stream=stream)
                 # What is not pinned is staged before `set` returns; what is pinned is read while the program goes on.
-                if is_pinned(array) and not getattr(self._local, "non_blocking", False):
-                    cupy.cuda.get_current_stream().synchronize()
+                if is_pinned(array):
+                    if getattr(self._local, "non_blocking", False):
+                        self.keep(array, stream.record())
+                    else:
+                        stream.synchronize()
         return made
+
+    def keep(self, array: np.ndarray, event: Any) -> None:
+        """Keep the memory of an array from being used again before an event has happened."""
+        with self.lock:
+            self.in_flight.append((event, array))
+            while self.in_flight and self.in_flight[0][0].done:
+                self.in_flight.popleft()
 
     def to_host(self, handle: Any) -> np.ndarray:
         with self.on_device(handle.device.id):
@@ -137,14 +152,17 @@ class CudaBackend(Backend):
         if target.dtype.kind != "c" and source.dtype.kind == "c":
             source = source.real
         here, there = target.device.id, source.device.id
-        with self.on_device(there):
-            if here != there:
+        if here != there:
+            with self.on_device(there):
                 source = cupy.ascontiguousarray(source)
+                computed = cupy.cuda.get_current_stream().record()
         with self.on_device(here):
             if here != there:
+                stream = cupy.cuda.get_current_stream()
+                stream.wait_event(computed)
                 moved = cupy.empty(source.shape, source.dtype)
-                moved.data.copy_from_device_async(source.data, source.nbytes, cupy.cuda.get_current_stream())
-                cupy.cuda.get_current_stream().synchronize()  # `source` may be a copy that ends here
+                moved.data.copy_from_device_async(source.data, source.nbytes, stream)
+                stream.synchronize()  # `source` may be a copy that ends here
                 source = moved
             self.namespace.copyto(target, source, casting="unsafe")
 

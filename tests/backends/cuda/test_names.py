@@ -117,5 +117,12 @@ def test_the_stand_in_has_nothing_that_cupy_has_not():
     assert set(vars(cuda.runtime)) <= set(RECORDED["runtime"])
     for kind in ("Stream", "Event", "MemoryPool"):
         made = getattr(cuda, kind)()
-        there = {name for name in dir(made) if not name.startswith("_")} - {"log", "kept", "timed", "time", "device_id", "non_blocking"}
+        there = {name for name in dir(made) if not name.startswith("_")} - {
+            "log",
+            "kept",
+            "timed",
+            "time",
+            "device_id",
+            "non_blocking",
+        }
         assert there <= {*RECORDED[kind], "ptr"}, kind

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -34,6 +35,7 @@ def test_this_is_the_stand_in():
 def test_devices():
     assert mt.cuda.is_available()
     assert mt.cuda.device_count() == 2
+    mt.cuda.init()
     assert mt.accelerator.current_accelerator() == mt.device("cuda")
     assert mt.cuda.get_device_capability() == (9, 0)
     assert mt.cuda.get_device_name(1) == "strict_cupy, no GPU"
@@ -83,7 +85,9 @@ def test_results_are_on_the_device_of_their_operands():
     assert x.to("cuda:0").device.index == 0
     assert x.to("cuda:0").tolist() == x.tolist()
     y = mt.zeros(2, 3, device="cuda:0")
+    cupy.cuda.Stream.null.log.clear()
     y.copy_(x)
+    assert [entry[0] for entry in cupy.cuda.Stream.null.log] == ["wait", "s"]  # for the other device; "synchronize"
     assert y.tolist() == x.tolist()
     with pytest.raises(
         RuntimeError, match="at least two devices, cuda:1 and cuda:0|at least two devices, cuda:0 and cuda:1"
@@ -158,6 +162,20 @@ def test_copies_that_do_not_wait():
     assert null.log == ["synchronize"]
     with pytest.raises(RuntimeError, match="cannot pin"):
         y.pin_memory()
+
+
+@pytest.mark.usefixtures("standin")
+def test_pinned_memory_lives_until_it_was_read(monkeypatch):
+    """Else the pool gives it to the next tensor, while the device still reads."""
+    monkeypatch.setattr(cupy.cuda.Event, "done", False)
+    x = mt.ones(4).pin_memory()
+    alive = weakref.ref(x.handle)
+    x.to("cuda", non_blocking=True)
+    del x
+    assert alive() is not None
+    monkeypatch.undo()
+    mt.ones(4).pin_memory().to("cuda", non_blocking=True)
+    assert alive() is None
 
 
 @pytest.mark.usefixtures("standin")

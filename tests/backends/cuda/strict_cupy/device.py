@@ -72,11 +72,12 @@ def get_current_stream(device_id=-1):
 class Event:
     """``cupy.cuda.Event``."""
 
+    done = True
+
     def __init__(self, block=False, disable_timing=False, interprocess=False):
         if interprocess and not disable_timing:
             raise CUDARuntimeError("cudaErrorInvalidValue: invalid argument")
         self.ptr, self.timed, self.time = next(_pointers), not disable_timing, None
-        self.done = True
 
     def record(self, stream=None):
         self.time = time.perf_counter()
