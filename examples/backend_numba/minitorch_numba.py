@@ -463,7 +463,7 @@ def loops():
 
     @one_core
     def outside(indices, count):
-        for i in indices:
+        for i in indices:  # noqa: SIM110 - Numba compiles no generators
             if i < 0 or i >= count:
                 return True
         return False

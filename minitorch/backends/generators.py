@@ -41,7 +41,7 @@ class _Substitute(threading.local):
 
 _substitute = _Substitute()
 _installed = False
-_host_streams: WeakKeyDictionary[Generator, tuple[CPUGenerator, bytes]] = WeakKeyDictionary()
+_host_streams: WeakKeyDictionary[Generator, tuple[Any, bytes]] = WeakKeyDictionary()
 
 
 def _default_of_thread() -> Any:
@@ -71,6 +71,7 @@ def host_stream(generator: Generator) -> CPUGenerator:
         return generator
     own: Any = generator
     state = own.state_array().tobytes()
+    found: Any
     found, before = _host_streams.get(generator, (None, b""))
     moves = hasattr(own, "set_offset")
     if found is None or moves or state != before:

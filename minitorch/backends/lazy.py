@@ -73,7 +73,12 @@ def register_lazy_backend(name: str, key: str, target: str, *, install: str = ""
     """
     if ":" not in target:
         raise ValueError(f"register_lazy_backend: the target is 'module:function', not {target!r}")
-    from minitorch.backends.device_modules import check_name, generate_methods, give_device_module, rename_privateuse1_backend
+    from minitorch.backends.device_modules import (
+        check_name,
+        generate_methods,
+        give_device_module,
+        rename_privateuse1_backend,
+    )
 
     check_name(name)
     if key == "PrivateUse1" and name != "privateuseone":

@@ -151,3 +151,27 @@ def test_every_layout_is_what_it_says():
 
 def test_kinds_are_those_of_the_table():
     assert {kind for _, _, kind, _ in BROKEN} == set(KINDS)
+
+
+def test_the_pages_edit_of_the_minimal_backend(tmp_path):
+    """What `docs/backends.md` tells a newcomer to do, done to a copy: the operator has a kernel then, and is right."""
+    page = (ROOT / "docs" / "backends.md").read_text(encoding="utf-8")
+    before, added = re.search(r"^```py-edit\n(.*?)^```", page, re.S | re.M)[1].splitlines()
+    source = (ROOT / "examples" / "backend_minimal" / "minitorch_minimal" / "__init__.py").read_text(encoding="utf-8")
+    assert source.count(before + "\n") == 1
+    arguments = ("--device", "minimal", "--import", "minitorch_minimal:announce", "--ops", "^sigmoid$")
+    rows = []
+    for name, text in (("as_it_is", source), ("edited", source.replace(before + "\n", f"{before}\n{added}\n"))):
+        package = tmp_path / name / "minitorch_minimal"
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text(text, encoding="utf-8")
+        done = run_kit(*arguments, folder=package.parent)
+        assert done.returncode == 0, done.stdout + done.stderr
+        rows.append(next(line.split() for line in done.stdout.splitlines() if line.startswith("all ")))
+    assert rows[0] == ["all", ".", ".", "1", ".", "1"]  # on the CPU
+    assert rows[1] == ["all", ".", "1", ".", ".", "1"]  # float32 on the device, other dtypes on the CPU
+
+
+def test_the_minimal_backend_is_short():
+    package = ROOT / "examples" / "backend_minimal" / "minitorch_minimal"
+    assert sum(len(p.read_text(encoding="utf-8").splitlines()) for p in package.glob("*.py")) < 150

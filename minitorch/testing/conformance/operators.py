@@ -283,14 +283,15 @@ class _Checks:
     # -- other forms ---------------------------------------------------------------------------
 
     def check_inplace(self, dtype: Any) -> None:
-        record, method = self.record, self.record.inplace
+        record = self.record
+        method: Any = record.inplace
         turns = any(n.partition(".")[0] == record.basename + "_" and _is_view(d.functional) for n, d in _INPLACE.items())
         for sample in self.samples(dtype, self.options.samples_of_layouts):
             if not sample.args or not isinstance(sample.args[0], TensorBase):
                 continue
             for layout in ("as is",) if turns or record.no_layouts else ("as is", "sliced"):
                 self.at(layout, dtype, sample)
-                target = sample.args[0]
+                target: Any = sample.args[0]
                 base, view = LAYOUTS[layout](target.detach()) or (None, None)
                 if base is None:
                     continue
@@ -355,8 +356,8 @@ class _Checks:
                 raise Difference("out", "what was given as out= is not returned")
         check_facts(made, wanted, self.device)
         if not record.random:
-            projected = [flat(_projected(record, _one_or_all([on_cpu(r) for r in side]))) for side in (made, wanted)]
-            check_values(*projected, record.tolerance)
+            mine, its = (flat(_projected(record, _one_or_all([on_cpu(r) for r in side]))) for side in (made, wanted))
+            check_values(mine, its, record.tolerance)
 
     def check_errors(self, name: str) -> None:
         for error in self.record.error_samples("cpu"):

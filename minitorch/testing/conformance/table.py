@@ -79,14 +79,14 @@ def table(results: Results) -> str:
             elif found:
                 lines += _wrapped(f"  {family}: ", [o.name for o in found])
     if results.operators:
-        rows = [HEAD, *[_totals(*item) for item in families.items()], _totals("all", results.operators)]
-        lines += ["", *aligned(rows)]
+        totals: list[tuple] = [HEAD, *[_totals(*item) for item in families.items()], _totals("all", results.operators)]
+        lines += ["", *aligned(totals)]
     if results.others:
         by_family: dict[str, list[Other]] = {}
         for other in results.others:
             by_family.setdefault(other.family, []).append(other)
         states = ("passed", "skipped", "failed")
-        rows = [("besides operators", *states)]
+        rows: list[tuple] = [("besides operators", *states)]
         for family, found in by_family.items():
             rows.append((family, *[str(sum(o.state == s for o in found) or ".") for s in states]))
         lines += ["", *aligned(rows)]
