@@ -9,7 +9,7 @@
 ``--ops PATTERN``      only the operators whose names this regular expression finds
 ``--dtypes LIST``      only these dtypes: ``float32,int64``
 ``--samples N``        at most N samples of an operator for each dtype
-``--quick``            every third operator, and its first dtype alone
+``--quick``            every third operator but the special functions, and its first dtype alone
 ``--html FILE``        writes the table as a page
 =====================  ================================================================================
 
