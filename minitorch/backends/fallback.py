@@ -101,7 +101,7 @@ def hint(backend: Any, op: Any) -> str:
     """Return the line that adds a kernel, or the place of the one that does not do these operands."""
     own = op.active(backend.key)
     if own is not None:
-        return f"Its kernel for {backend.name} is at {own.location()}: let it do these operands."
+        return f"Its kernel for {backend.name}, at {own.location()}, does not do these operands."
     return (
         f'Write a kernel with @backend.kernel("{op.unqualified if op.namespace == "aten" else op.qualname}"), or register '
         f'one of tensors with Library("{op.namespace}", "IMPL", "{backend.key}").impl("{op.unqualified}", fn).'

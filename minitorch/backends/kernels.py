@@ -311,6 +311,8 @@ def bind_array_kernels(
     if not backend.key:
         raise RuntimeError("bind_array_kernels: register the backend first (register_backend)")
     overrides = dict(overrides or {})
+    for name in (*overrides, *exclude):
+        _qualname(name)  # raises for what is no operator, before anything is bound
     bound = []
     for name, fn in {**registry.ARRAY_KERNELS, **overrides}.items():
         own = name in overrides

@@ -309,7 +309,7 @@ class _Examination:
             found.append(Finding("autocast_dtypes", "optional", "autocast on this device", write))
         if type(backend).share_with_host is Backend.share_with_host:
             write = "def share_with_host(self, handle): return a NumPy array over its memory"
-            found.append(Finding("share_with_host", "optional", "Tensor.numpy() without a copy", write))
+            found.append(Finding("share_with_host", "optional", "Tensor.numpy() raises; .cpu() copies", write))
         if "copy_" not in self.bad and "from_host" not in self.bad and "to_host" not in self.bad:
             try:
                 backend.copy_(self.handle(np.zeros(2, np.int64)), self.handle(np.ones(2, np.float32)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,16 @@ def records(config: Any) -> list:
     from minitorch.testing.op_db import op_db
 
     found = [record for record in op_db if re.search(config.getoption("ops"), record.name)]
-    if config.getoption("ops") or not config.getoption("quick"):
+    if config.getoption("ops"):
+        if not found:
+            names = [record.name for record in op_db]
+            word = max(re.findall(r"\w+", config.getoption("ops")), key=len, default="")
+            near = [name for name in names if word and word in name] or get_close_matches(word, names, 4, 0.5)
+            raise pytest.UsageError(
+                f"--ops {config.getoption('ops')!r}: no operator matches" + (f"; near it are {', '.join(near)}" if near else "")
+            )
+        return found
+    if not config.getoption("quick"):
         return found
     # Some compilers take minutes for the kernels of special functions.
     return [record for record in found if record.family != "special_functions"][::QUICK_STEP]
