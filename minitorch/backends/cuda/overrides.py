@@ -8,6 +8,7 @@ OVERRIDES: dict[str, Callable] = {}
 # The modules that register some.
 MODULES: tuple[str, ...] = (
     "activation",
+    "attention",
     "embedding",
     "loss",
     "normalization",

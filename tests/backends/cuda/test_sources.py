@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+import attention_cases
 import ml_dtypes
 import numpy as np
 import pytest
@@ -527,6 +528,10 @@ def avg_pool(run, make, name):
                 got = make.out(planes, h, w)
                 run(2, 32, g, got, *sizes, i32(with_padding), i64(given))
                 make.close(got, d, 2)
+
+
+for _kernel, _test in attention_cases.CASES.items():
+    case("attention", _kernel)(_test)
 
 
 # ---------------------------------------------------------------- the tests

@@ -500,6 +500,7 @@ CALLS = {
         lambda x: x.scatter_add(1, mt.zeros(6, 40, dtype=mt.int64, device="cuda"), x),
         lambda x: x.index_add(0, mt.arange(6, device="cuda"), x),
     ],
+    "attention": [lambda x: F.scaled_dot_product_attention(*(x.reshape(2, 3, 5, 8),) * 3, is_causal=True)],
     "pooling": [
         lambda x: F.max_pool2d(x[None], 2),
         lambda x: F.max_pool2d(x[None], 2, return_indices=True)[0],
