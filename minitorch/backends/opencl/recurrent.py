@@ -16,4 +16,6 @@ for _name in (
     "_fused_lstm_layer", "_fused_lstm_layer_backward", "_fused_gru_layer", "_fused_gru_layer_backward", "_fused_rnn_layer",
     "_fused_rnn_layer_backward",
 ):  # fmt: skip
-    override(_name)(on_host(_kernels[_name]))
+    _layer = on_host(_kernels[_name])
+    _layer.__module__ = __name__
+    override(_name)(_layer)
