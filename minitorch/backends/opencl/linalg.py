@@ -25,7 +25,7 @@ from minitorch.backends.opencl.ctypes import (
 )
 from minitorch.backends.opencl.expression import before_write
 from minitorch.backends.opencl.operations import helper_source
-from minitorch.backends.opencl.pointwise import assign, cast, collapse, element_strides, realise
+from minitorch.backends.opencl.pointwise import cast, collapse, element_strides
 from minitorch.backends.opencl.ufuncs import store_into
 
 # Multiplications from which BLAS on the shared memory beats the kernel, its wait included.
@@ -330,6 +330,3 @@ def tensordot(a: CLArray, b: CLArray, axes) -> CLArray:
     x = a.transpose(keep_a + left).reshape(-1, inner) if inner else a.reshape(-1, 0)
     y = b.transpose(right + keep_b).reshape(inner, -1) if inner else b.reshape(0, -1)
     return matmul(x, y).reshape([a.shape[i] for i in keep_a] + [b.shape[i] for i in keep_b])
-
-
-_ = assign, realise

@@ -11,10 +11,9 @@ from importlib import import_module
 
 import numpy as np
 
-from minitorch.backends.opencl import methods, runtime, ufuncs
-from minitorch.backends.opencl.array import CLArray, Flags, from_host
+from minitorch.backends.opencl import runtime, ufuncs
+from minitorch.backends.opencl.array import CLArray, from_host
 from minitorch.backends.opencl.array import empty as empty_on
-from minitorch.backends.opencl.ctypes import BOOL
 from minitorch.backends.opencl.expression import lazy
 from minitorch.backends.opencl.host import HostFunctions
 from minitorch.backends.opencl.pointwise import assign, cast, constant
@@ -310,4 +309,3 @@ xp.bool = np.bool_  # type: ignore[attr-defined]
 xp.linalg = HostFunctions(np.linalg)  # type: ignore[attr-defined]
 xp.fft = HostFunctions(np.fft)  # type: ignore[attr-defined]
 xp.lib = types.SimpleNamespace(stride_tricks=types.SimpleNamespace(as_strided=as_strided))  # type: ignore[attr-defined]
-_ = BOOL, Flags, methods

@@ -17,7 +17,7 @@ from minitorch import Generator
 from minitorch.backends import NoKernel
 from minitorch.backends.opencl import runtime
 from minitorch.backends.opencl.array import CLArray, empty
-from minitorch.backends.opencl.ctypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT64
+from minitorch.backends.opencl.ctypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT64
 from minitorch.backends.opencl.pointwise import cast
 from minitorch.backends.opencl.ufuncs import UFUNCS, where
 
@@ -276,6 +276,3 @@ class PhiloxGenerator(Generator):
 def _complex(pairs: CLArray, np_dtype) -> CLArray:
     pairs = pairs.settle()
     return pairs.view(np_dtype).reshape(pairs.shape[:-1])
-
-
-_ = BOOL
