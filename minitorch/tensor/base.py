@@ -26,6 +26,8 @@ from minitorch.dispatch.keys import (
     AUTOGRAD_KEYS,
     BACKEND_MASK,
     DEFAULT_INCLUDED,
+    FUNCTIONALIZE,
+    FUNCTORCH_KEYS,
     PYTHON_KEYS,
     DispatchKey,
 )
@@ -42,6 +44,8 @@ _NORMAL_KEYS = AD_INPLACE_OR_VIEW | AUTOGRAD_KEYS
 # What a plain tensor may carry: only instances of classes with __torch_dispatch__ have the Python keys.
 _NO_PYTHON = 0xFFFFFFFFFFFFFFFF & ~PYTHON_KEYS
 
+# What tensors carry whose handle is a `wrapper.WrapperHandle`.
+_WRAPPER_KEYS = FUNCTORCH_KEYS | FUNCTIONALIZE
 # The key set of an ordinary CPU tensor; the ambient set of a thread where nothing is special.
 _PLAIN_CPU_KEYS = (
     DispatchKey.by_name["CPU"].bits
@@ -239,6 +243,8 @@ class TensorBase(KeyedObject):
 
     @property
     def device(self):
+        if self.key_set & _WRAPPER_KEYS:
+            return self.handle.value.device
         backend = (self.key_set & BACKEND_MASK).bit_length() - 1
         return DEVICE_OF_BACKEND[backend](self.handle)
 

@@ -1,0 +1,69 @@
+"""Handles of tensors that stand for another tensor: what transforms and functionalization wrap with.
+
+A wrapper is an ordinary `Tensor` whose handle shows no memory of its own but the tensor inside.  Sizes,
+strides, dtype and device are those of the tensor inside, as far as the wrapper does not say otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.tensor.base import TensorBase
+
+
+class WrapperHandle:
+    """The handle of a wrapper.
+
+    Attributes
+    ----------
+    value : TensorBase
+        The tensor inside.
+    """
+
+    __slots__ = ("__weakref__", "value")
+
+    # NumPy must refuse a wrapper that reaches a kernel by mistake, not take it for an object.
+    __array_ufunc__ = None
+
+    def __init__(self, value: TensorBase):
+        self.value = value
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise RuntimeError(
+            f"{type(self).__name__}: a tensor inside of a transform has no memory to read. Return it from the transformed "
+            "function, and read it there."
+        )
+
+    @property
+    def shape(self) -> tuple:
+        return tuple(self.value.handle.shape)
+
+    @property
+    def strides(self) -> tuple:
+        """Steps in bytes."""
+        return tuple(self.value.handle.strides)
+
+    @property
+    def dtype(self) -> Any:
+        """The NumPy dtype."""
+        return self.value.handle.dtype
+
+    @property
+    def itemsize(self) -> int:
+        return self.value.handle.itemsize
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        count = 1
+        for n in self.shape:
+            count *= n
+        return count
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
