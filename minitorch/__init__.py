@@ -71,6 +71,7 @@ _SUBMODULES = frozenset(
     )
 )
 _SERIALIZATION = ("load", "save")
+_TRANSFORMS = ("vmap",)
 _OF_DEVICE_MODULES = {"_register_device_module": "register_device_module", "get_device_module": "get_device_module"}
 
 
@@ -88,6 +89,10 @@ def __getattr__(name):
         from minitorch import serialization
 
         return getattr(serialization, name)
+    if name in _TRANSFORMS:
+        from minitorch import func
+
+        return getattr(func, name)
     if name in _OF_DEVICE_MODULES:
         from minitorch.backends import device_modules
 

@@ -1,0 +1,10 @@
+"""Function transforms: functions that take functions and return functions.
+
+`vmap` makes a function of one example a function of many; `grad`, `vjp` and `jvp` differentiate; the rest is
+made of these.  They nest in any order, work on every device, and leave ``requires_grad`` and ``.grad`` alone.
+"""
+
+from minitorch.functorch.loop import get_vmap_fallback_policy, vmap_fallback_policy, vmap_fallbacks
+from minitorch.functorch.vmap import vmap
+
+__all__ = ["get_vmap_fallback_policy", "vmap", "vmap_fallback_policy", "vmap_fallbacks"]
