@@ -6,10 +6,12 @@ made of these.  They nest in any order, work on every device, and leave ``requir
 
 from minitorch.functorch.forward import hessian, jacfwd, jvp, linearize
 from minitorch.functorch.loop import get_vmap_fallback_policy, vmap_fallback_policy, vmap_fallbacks
+from minitorch.functorch.module_state import functional_call, stack_module_state
 from minitorch.functorch.reverse import grad, grad_and_value, jacrev, vjp
 from minitorch.functorch.vmap import vmap
 
 __all__ = [
-    "get_vmap_fallback_policy", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap",
+    "functional_call", "get_vmap_fallback_policy", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "stack_module_state", "vjp",
+    "vmap",
     "vmap_fallback_policy", "vmap_fallbacks",
 ]  # fmt: skip
