@@ -11,7 +11,18 @@ from minitorch.functorch.reverse import grad, grad_and_value, jacrev, vjp
 from minitorch.functorch.vmap import vmap
 
 __all__ = [
-    "functional_call", "get_vmap_fallback_policy", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "stack_module_state", "vjp",
+    "functional_call",
+    "get_vmap_fallback_policy",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "stack_module_state",
+    "vjp",
     "vmap",
-    "vmap_fallback_policy", "vmap_fallbacks",
-]  # fmt: skip
+    "vmap_fallback_policy",
+    "vmap_fallbacks",
+]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.functorch.along import along, rows, whole, whole_by_one
-from minitorch.functorch.layout import batched, rank
 from minitorch.functorch.rules import batch_rule, refused, structure
 from minitorch.ops import functions as F
 
@@ -44,14 +43,6 @@ def median(by: Any) -> Any:
 
 batch_rule("median")(median(F.median))
 batch_rule("nanmedian")(median(F.nanmedian))
-
-
-@batch_rule("trace")
-def trace(info: Any, in_dims: tuple, self: Any) -> tuple[Any, Any]:
-    if rank(self, in_dims[0]) != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {rank(self, in_dims[0])}")
-    x = batched(self, in_dims[0], info.batch_size)
-    return F.sum(F.diagonal(x, 0, 1, 2), 1), 0
 
 
 structure(refused, "equal", why="it returns a Python bool, and each example may have another one")
