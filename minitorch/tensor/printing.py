@@ -314,6 +314,6 @@ def _elements(tensor: Any) -> np.ndarray:
     """Return the elements as a NumPy array."""
     handle = tensor.handle
     if not isinstance(handle, np.ndarray):
-        handle = tensor.detach().cpu().handle
+        handle = host_array(tensor)
     from_numpy_dtype(handle.dtype)
     return handle
