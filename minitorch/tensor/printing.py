@@ -23,6 +23,7 @@ from minitorch.core.dtype import (
     int64,
 )
 from minitorch.core.layout import strided
+from minitorch.tensor.wrapper import host_array
 
 
 class _Options:
