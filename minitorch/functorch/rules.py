@@ -21,7 +21,10 @@ from typing import Any
 from minitorch.dispatch.batching import any_mapped, rewrapped, unwrapped
 from minitorch.dispatch.operator import Entry, Kernel, Operator
 from minitorch.dispatch.transforms import TransformType, VmapInfo, current_interpreter
+from minitorch.functorch.wrappers import map_tensors
 from minitorch.ops.assemble import operator_named
+from minitorch.ops.shapes.common import MetaArray
+from minitorch.ops.shapes.registry import SHAPES
 from minitorch.tensor.base import TensorBase
 
 Rule = Callable[..., tuple[Any, Any]]
@@ -93,8 +96,12 @@ class RuleKernel(Kernel):
 
     def run_mapped(self, op: Any, level: Any, info: VmapInfo, dims: list, args: tuple, values: list, kwargs: dict) -> Any:
         """Run the rule on unwrapped values of which one is batched."""
-        with level.lower():
-            result = self.fn(info, tuple(dims), *values, **kwargs)
+        try:
+            with level.lower():
+                result = self.fn(info, tuple(dims), *values, **kwargs)
+        except (RuntimeError, IndexError, ValueError):
+            refuse_as_example(op, args, kwargs)
+            raise
         return rewrapped(level, op, result)
 
     def unwrapped_keywords(self, op: Any, level: Any, kwargs: dict) -> tuple[dict, bool]:
@@ -122,8 +129,12 @@ class InplaceRuleKernel(RuleKernel):
     def run_mapped(self, op: Any, level: Any, info: VmapInfo, dims: list, args: tuple, values: list, kwargs: dict) -> Any:
         if dims[0] is None:
             refuse_inplace(op)
-        with level.lower():
-            self.fn(info, tuple(dims), *values, **kwargs)
+        try:
+            with level.lower():
+                self.fn(info, tuple(dims), *values, **kwargs)
+        except (RuntimeError, IndexError, ValueError):
+            refuse_as_example(op, args, kwargs)
+            raise
         args[0].shape_cache = None
         return args[0]
 
@@ -150,6 +161,32 @@ def vmap_level(op: Any) -> Any:
             f"{interpreter.transform.name} and not Vmap"
         )
     return interpreter
+
+
+def refuse_as_example(op: Any, args: tuple, kwargs: dict) -> None:
+    """Raise what a call with one example raises, if its arguments are wrong: the dimensions in that text are its own."""
+    shape = SHAPES.get(op.unqualified)
+    if shape is None:
+        return
+    try:
+        args, given = map_tensors(lambda t: MetaArray(tuple(t.shape), t.dtype.np), args, kwargs)
+        shape(*args, **given or {})
+    except (RuntimeError, IndexError, ValueError) as error:
+        raise error from None
+    except Exception:  # a shape function that asks for more than shapes and dtypes
+        return
+
+
+def refused(op: Any, *, why: str) -> Rule:
+    """Return the rule of an operator that vmap cannot have: one whose result is no tensor, or has a shape that varies."""
+
+    def rule(info: Any, in_dims: tuple, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        raise RuntimeError(
+            f"vmap: {op.basename}() of a batched tensor ({op.qualname}) is not possible: {why}. Write it with operators "
+            "whose results are tensors of a shape that does not depend on values, such as where, or call it outside of vmap."
+        )
+
+    return rule
 
 
 def refuse_inplace(op: Any) -> None:

@@ -8,6 +8,7 @@ point otherwise.  Above `threshold` elements only the edges are shown.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -301,6 +302,12 @@ def tensor_text(tensor: Any, contents: str | None = None) -> str:
     if tangents:
         suffixes.append(f"tangent={tangents[-1]!r}")
     return _with_suffixes(prefix + text, suffixes, indent)
+
+
+def wrapper_text(tensor: Any) -> str:
+    """Return the text of a tensor that stands for another: what it is, and the tensor inside."""
+    handle = tensor.handle
+    return f"{handle.heading()}, value=\n{textwrap.indent(repr(handle.value), '    ')}\n)"
 
 
 def _elements(tensor: Any) -> np.ndarray:

@@ -13,9 +13,11 @@ from minitorch.core.memory_format import contiguous_format, format_strides
 from minitorch.core.meta_array import is_contiguous
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, PYTHON_KEYS
 from minitorch.dispatch.tensor_keys import python_keys
+from minitorch.dispatch.transforms import inside_transforms
 from minitorch.tensor import exchange, indexing, memory
 from minitorch.tensor.base import TensorBase, VersionCounter, new_tensor, set_classes
 from minitorch.tensor.operators import F
+from minitorch.tensor.wrapper import WrapperHandle
 
 
 class Tensor(TensorBase):
@@ -70,6 +72,16 @@ class Tensor(TensorBase):
         RuntimeError
             If its dtype is neither floating nor complex, or it is no leaf and gradients are refused.
         """
+        if inside_transforms():
+            raise RuntimeError(
+                "You are attempting to call Tensor.requires_grad_() (or perhaps using autograd.functional APIs) inside of a "
+                "function being transformed by a functorch transform. This is unsupported: use the transforms of "
+                "minitorch.func (grad, vjp, jacrev, jacfwd, hessian), or call requires_grad_() outside of the function."
+            )
+        return self._set_requires_grad(requires_grad)
+
+    def _set_requires_grad(self, requires_grad: bool) -> Tensor:
+        """Do what `requires_grad_` does; also inside of transforms, for new tensors."""
         if requires_grad and not (self.dtype.is_floating_point or self.dtype.is_complex):
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if not requires_grad and self.node is not None:
@@ -428,9 +440,9 @@ class Tensor(TensorBase):
         raise TypeError("Tensor does not support deleting items")
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        from minitorch.tensor.printing import tensor_text
+        from minitorch.tensor.printing import tensor_text, wrapper_text
 
-        return tensor_text(self)
+        return wrapper_text(self) if isinstance(self.handle, WrapperHandle) else tensor_text(self)
 
     def __format__(self, spec: str) -> str:
         if self.ndim == 0 and not self.is_meta and type(self) is Tensor:

@@ -34,6 +34,10 @@ class WrapperHandle:
             "function, and read it there."
         )
 
+    def heading(self) -> str:
+        """Return the beginning of what is printed: the kind of wrapper and what belongs to it, an open parenthesis."""
+        return f"{type(self).__name__.removesuffix('Handle')}Tensor(shape={list(self.shape)}"
+
     @property
     def shape(self) -> tuple:
         return tuple(self.value.handle.shape)

@@ -70,4 +70,4 @@ structure(
         and name not in composites.IMPLICIT and name not in composites.EXPLICIT and name not in RULES
     ],
 )  # fmt: skip
-structure(pointwise, "complex", "polar", "alias", "clone", "detach", "_to_copy")
+structure(pointwise, "complex", "polar", "alias", "detach")
