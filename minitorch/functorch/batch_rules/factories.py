@@ -176,7 +176,11 @@ structure(between, "logspace.Tensor_Tensor", "logspace.Tensor_Scalar", "logspace
 # ---------------------------------------------------------------- to Python
 
 structure(
-    refused, "_local_scalar_dense", "is_nonzero",
-    why="it looks like a Python value is asked for with .item(), float() or bool(), or a branch is taken by a tensor: "
-    "data-dependent control flow. There is one value for each example",
+    refused, "_local_scalar_dense", call=".item()",
+    why="a Python value is asked for, by .item(), by float(), or by bool() as in data-dependent control flow (an if or while of a "
+    "tensor), and each example has another one",
+)  # fmt: skip
+structure(
+    refused, "is_nonzero",
+    why="it looks like data-dependent control flow: a Python bool is asked for, and each example has another one",
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minitorch.core.dtype import float32, float64
 from minitorch.dispatch.operator import OPERATORS
+from minitorch.dispatch.transforms import interpreter_stack
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_implicit
 
@@ -71,12 +72,13 @@ def rrelu_composite(
         )
     if not training:
         return F.leaky_relu(self, (lower + upper) / 2)
-    # One draw for each element that is not positive, in order; without values, for each element.
+    # One draw for each element that is not positive, in order; for each element where there are no values (of which
+    # there is one for each example under vmap).
     negative = self.detach() <= 0
     compute = self.dtype if self.dtype.itemsize > 2 else float32
     slopes = F.ones_like(self, dtype=compute, requires_grad=False).contiguous()
-    count = self.numel() if self.is_meta else int(negative.sum())
-    draws = F.empty([count], dtype=float64, device=self.device)
+    count = self.numel() if self.is_meta or interpreter_stack() else int(negative.sum())
+    draws = F.new_empty(self, [count], dtype=float64)
     # PyTorch rounds the bounds to the type it computes in, and the product and the sum each by itself.
     low, high = lower, upper
     if self.dtype.itemsize <= 4:
