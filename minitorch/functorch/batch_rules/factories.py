@@ -177,8 +177,8 @@ structure(between, "logspace.Tensor_Tensor", "logspace.Tensor_Scalar", "logspace
 
 structure(
     refused, "_local_scalar_dense", call=".item()",
-    why="a Python value is asked for, by .item(), by float(), or by bool() as in data-dependent control flow (an if or while of a "
-    "tensor), and each example has another one",
+    why="a Python value is asked for, by .item(), by float(), or by bool() as in data-dependent control flow (an if or while of "
+    "a tensor), and each example has another one",
 )  # fmt: skip
 structure(
     refused, "is_nonzero",
