@@ -11,7 +11,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
-from minitorch.dispatch.keys import FUNCTORCH_LAYERS
+from minitorch.dispatch.keys import FUNCTORCH_FRONT, FUNCTORCH_LAYERS
 from minitorch.dispatch.local_state import current
 
 _STACK = "transforms"  # in the thread's `extra`
@@ -156,6 +156,12 @@ class VmapLevel(Protocol):
 def interpreter_stack() -> tuple[Interpreter, ...]:
     """Return the active transforms of this thread, the innermost last."""
     return current().extra.get(_STACK, ())
+
+
+def inside_transforms() -> bool:
+    """Return whether calls made now go through a transform (not so in a `scopes.disable_functorch` scope)."""
+    state = current()
+    return bool(state.extra.get(_STACK)) and not state.excluded & FUNCTORCH_FRONT
 
 
 def set_interpreter_stack(stack: tuple[Interpreter, ...]) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from minitorch.autograd import dual
 from minitorch.dispatch.dispatcher import register_fallback
 from minitorch.dispatch.keys import (
     AD_INPLACE_OR_VIEW,
@@ -91,9 +92,19 @@ class VmapInterpreter(Interpreter):
 
 
 class _AutogradInterpreter(Interpreter):
-    """What `grad` and `jvp` share: they run the kernels of autograd on tensors of their own."""
+    """What `grad` and `jvp` share: they run the kernels of autograd on tensors of their own.
+
+    Attributes
+    ----------
+    visible_outside : int
+        How many levels of forward mode the call that is being interpreted could see (`dual`, Note [Levels]).
+    """
 
     _excluded: ClassVar[int] = excluded_for(AUTOGRAD_KEYS | AD_INPLACE_OR_VIEW)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.visible_outside = dual.get_visible()
 
     def process(self, op: Any, args: tuple, kwargs: dict | None) -> Any:
         if args and isinstance(args[0], TensorBase) and _writes_first(op):
@@ -103,10 +114,12 @@ class _AutogradInterpreter(Interpreter):
         included, excluded, outer = state.included, state.excluded, self.ambient
         self.ambient = (included, excluded)
         state.excluded = excluded | self._excluded
+        visible_outside, self.visible_outside = self.visible_outside, dual.get_visible()
         try:
             return op.call(args, kwargs)
         finally:
             state.included, state.excluded, self.ambient = included, excluded, outer
+            self.visible_outside = visible_outside
 
     def leave(self, op: Any, args: tuple, kwargs: dict | None) -> Any:
         pairs: list[tuple[Any, Any]] = []
@@ -125,10 +138,18 @@ class _AutogradInterpreter(Interpreter):
                     return wrapper
             return wrap_grad(value, self)
 
+        base = args[0] if args and _is_view(op) else None
         args, kwargs = map_tensors(unwrap, args, kwargs)
-        with self.lower():
-            result = op.call(args, kwargs)
-        return map_results(wrap, result)
+        visible = dual.set_visible(self.visible_outside)
+        try:
+            with self.lower():
+                result = op.call(args, kwargs)
+        finally:
+            dual.set_visible(visible)
+        result = map_results(wrap, result)
+        if base is not None:
+            map_results(lambda view: _share_storage(view, base), result)
+        return result
 
     def lift(self, tensor: Any) -> Any:
         """Return a tensor of this level: a constant for one that the function did not get as its argument."""
@@ -186,7 +207,24 @@ class JvpInterpreter(_AutogradInterpreter):
         super().__exit__(*exc_info)
 
 
+def _share_storage(view: Any, base: Any) -> None:
+    """Give a view the storage of its base, which counts the changes of both."""
+    view.storage_cell = base.storage_of()
+    view.version_counter = base.counter_of()
+
+
 _WRITES_FIRST: dict[str, bool] = {}
+_VIEWS: dict[str, bool] = {}
+
+
+def _is_view(op: Any) -> bool:
+    """Return whether the results of an operator show the memory of its first argument."""
+    found = _VIEWS.get(op.qualname)
+    if found is None:
+        arguments = op.schema.arguments
+        found = bool(arguments) and arguments[0].alias_info is not None and not arguments[0].is_write
+        _VIEWS[op.qualname] = found
+    return found
 
 
 def _writes_first(op: Any) -> bool:

@@ -144,3 +144,19 @@ def unfold(x: Any, dim: int, size: int) -> Any:
     shape = list(x.shape)
     shape[dim : dim + 1] = [size, shape[dim] // size if size else 0]
     return F.reshape(x, shape)
+
+
+def with_defaults(op: Operator, args: Sequence[Any]) -> list[Any]:
+    """Return the positional arguments of a call with the defaults of those that were left out."""
+    places = [a for a in op.schema.arguments if not a.kwarg_only]
+    return [*args, *[a.default for a in places[len(args) :]]]
+
+
+def dim_places(op: Operator, names: Sequence[str]) -> list[int]:
+    """Return the places of the arguments of these names among an operator's positional ones."""
+    return [i for i, a in enumerate(op.schema.arguments) if not a.kwarg_only and a.name in names]
+
+
+def one_element(x: Any) -> Any:
+    """Return a batch of examples without dimensions as one of examples of one element each."""
+    return F.unsqueeze(x, 1) if x.ndim == 1 else x

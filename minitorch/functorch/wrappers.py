@@ -44,6 +44,9 @@ class BatchedHandle(WrapperHandle):
         self.dim = dim
         self.owner = owner
 
+    def heading(self) -> str:
+        return f"BatchedTensor(lvl={self.owner.level or -2}, bdim={self.dim}"
+
     @property
     def shape(self) -> tuple:
         shape = self.value.handle.shape
@@ -68,6 +71,12 @@ class GradHandle(WrapperHandle):
     def __init__(self, value: TensorBase, owner: Interpreter):
         self.value = value
         self.owner = owner
+
+    def readable(self) -> TensorBase:
+        return self.value
+
+    def heading(self) -> str:
+        return f"GradTrackingTensor(lvl={self.owner.level or -2}"
 
 
 def wrap_batched(value: TensorBase, dim: int, owner: Interpreter) -> Any:

@@ -11,6 +11,7 @@ from minitorch.core.device import device
 from minitorch.core.meta_array import MetaArray
 from minitorch.dispatch.keys import BACKEND_MASK, BACKENDS
 from minitorch.tensor.base import DEVICE_OF_BACKEND, TensorBase
+from minitorch.tensor.wrapper import WrapperHandle
 
 
 class Memory:
@@ -158,12 +159,24 @@ def memory_of_root(root: Any) -> Memory:
 
 
 def memory_of(tensor: TensorBase) -> Memory:
-    """Return the memory of a tensor's backend."""
+    """Return the memory of a tensor's backend.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor stands for another, and has no memory of its own.
+    """
+    if isinstance(tensor.handle, WrapperHandle):
+        raise RuntimeError(
+            "Cannot access storage of a tensor that doesn't have storage: it belongs to a transform or to functionalization."
+        )
     return _MEMORIES[(tensor.key_set & BACKEND_MASK).bit_length() - 1]
 
 
 def storage_offset(tensor: TensorBase) -> int:
     """Return where the first element stands in the storage, in elements."""
+    if isinstance(tensor.handle, WrapperHandle):
+        return storage_offset(tensor.handle.value)
     cell = tensor.storage_cell
     if cell is None:
         return 0 if not isinstance(tensor.handle, MetaArray) else tensor.handle.offset // tensor.handle.itemsize

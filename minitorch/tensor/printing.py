@@ -8,6 +8,7 @@ point otherwise.  Above `threshold` elements only the edges are shown.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +23,7 @@ from minitorch.core.dtype import (
     int64,
 )
 from minitorch.core.layout import strided
+from minitorch.tensor.wrapper import host_array
 
 
 class _Options:
@@ -303,10 +305,16 @@ def tensor_text(tensor: Any, contents: str | None = None) -> str:
     return _with_suffixes(prefix + text, suffixes, indent)
 
 
+def wrapper_text(tensor: Any) -> str:
+    """Return the text of a tensor that stands for another: what it is, and the tensor inside."""
+    handle = tensor.handle
+    return f"{handle.heading()}, value=\n{textwrap.indent(repr(handle.value), '    ')}\n)"
+
+
 def _elements(tensor: Any) -> np.ndarray:
     """Return the elements as a NumPy array."""
     handle = tensor.handle
     if not isinstance(handle, np.ndarray):
-        handle = tensor.detach().cpu().handle
+        handle = host_array(tensor)
     from_numpy_dtype(handle.dtype)
     return handle

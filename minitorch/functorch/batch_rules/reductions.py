@@ -46,12 +46,12 @@ batch_rule("median")(median(F.median))
 batch_rule("nanmedian")(median(F.nanmedian))
 
 
+structure(refused, "equal", why="it returns a Python bool, and each example may have another one")
+
+
 @batch_rule("trace")
 def trace(info: Any, in_dims: tuple, self: Any) -> tuple[Any, Any]:
+    """Add up the diagonal of each matrix."""
     if rank(self, in_dims[0]) != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {rank(self, in_dims[0])}")
-    x = batched(self, in_dims[0], info.batch_size)
-    return F.sum(F.diagonal(x, 0, 1, 2), 1), 0
-
-
-structure(refused, "equal", why="it returns a Python bool, and each example may have another one")
+    return F.sum(F.diagonal(batched(self, in_dims[0], info.batch_size), 0, 1, 2), 1), 0
