@@ -80,7 +80,7 @@ class Tensor(TensorBase):
             )
         return self._set_requires_grad(requires_grad)
 
-    def _set_requires_grad(self, requires_grad: bool) -> Tensor:
+    def _set_requires_grad(self, requires_grad: bool = True) -> Tensor:
         """Do what `requires_grad_` does; also inside of transforms, for new tensors."""
         if requires_grad and not (self.dtype.is_floating_point or self.dtype.is_complex):
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
