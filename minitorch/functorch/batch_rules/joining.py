@@ -142,13 +142,6 @@ def diag_embed_rule(
     return F.diag_embed(to_front(x, in_dims[0]), offset, first, second), 0
 
 
-@batch_rule("trace")
-def trace_rule(info: Any, in_dims: tuple, x: Any) -> tuple[Any, Any]:
-    """Add up the diagonal of each matrix."""
-    check(rank(x, in_dims[0]) == 2, f"trace: expected a matrix, but got tensor with dim {rank(x, in_dims[0])}")
-    return F.sum(F.diagonal(to_front(x, in_dims[0]), 0, 1, 2), 1), 0
-
-
 # ---------------------------------------------------------------- padding
 
 
