@@ -564,3 +564,10 @@ def sum_to_size_composite(self, size):
     if not dims:
         return self
     return F.reshape(F.sum(self, dims, True), size)
+
+
+@composite_implicit("_assert_async.msg")
+def assert_composite(self, assert_msg):
+    """Raise unless a tensor of one element is true: an operator, so that vmap can ask for all examples."""
+    if self.device.type != "meta":
+        check(bool(self), assert_msg)
