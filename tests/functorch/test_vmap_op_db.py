@@ -27,6 +27,7 @@ REFUSED_PARTLY = {
     ),
     "tensor_split": lambda sample, tensors, dims: len(dims) > 1 and dims[1] is not None,
     "embedding_renorm_": lambda sample, tensors, dims: dims[0] is None,
+    "_batch_norm_with_update": lambda sample, tensors, dims: None in dims[3:],  # changes in place
     "nn.functional.gaussian_nll_loss": lambda sample, tensors, dims: dims[2] is not None,  # is a variance negative?
     "Tensor.resize_": lambda sample, tensors, dims: dims[0] == -1 and tensors[0].ndim,  # the order in memory is the batch's
     "resize_as_": lambda sample, tensors, dims: dims[0] == -1 and tensors[0].ndim,
@@ -38,7 +39,7 @@ BY_MEMORY = ("as_strided", "as_strided_copy", "view_as_complex", "view_as_comple
 
 # Operators that may loop, and why a loop is the honest answer.
 BINS = "how many bins there are, or where they lie, depends on the values of each example, and on the kernel's rounding"
-LOOPED = {"histc": BINS, "histogram": BINS, "histogramdd": BINS, "bincount": BINS}
+LOOPED = {"histc": BINS, "histogram": BINS, "bincount": BINS}
 
 
 def _nothing(sample, tensors, dims):
@@ -119,7 +120,7 @@ def run(record, sample, tensors, columns, dims, randomness):
 
 def writes_unmapped(record, dims):
     """Return whether an operator is to change in place what is the same for all examples."""
-    return record.name.startswith("Tensor.") and record.name.endswith("_") and dims[0] is None
+    return record.name.startswith("Tensor.") and record.name.endswith("_") and record.name[-2] != "_" and dims[0] is None
 
 
 @over(dtypes=dtypes)
