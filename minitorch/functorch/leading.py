@@ -27,12 +27,14 @@ def one_example(op: Any, in_dims: Sequence[Any], args: Sequence[Any], kwargs: di
     return op.call(tuple(values), keywords)
 
 
-def empty_batch(op: Any, in_dims: Sequence[Any], args: Sequence[Any], kwargs: dict | None = None) -> tuple[Any, Any]:
-    """Return the results for a batch of no examples, where an operator cannot be called for none."""
+def empty_batch(
+    op: Any, count: int, in_dims: Sequence[Any], args: Sequence[Any], kwargs: dict | None = None
+) -> tuple[Any, Any]:
+    """Return the results where there is nothing to compute, for a batch of no examples say: zeros, if of any size."""
     example = one_example(op, in_dims, args, kwargs)
     device = next(a.device for a in args if isinstance(a, TensorBase))
     parts = (example,) if isinstance(example, TensorBase) else example
-    found = tuple(None if p is None else F.zeros([0, *p.shape], dtype=p.dtype, device=device) for p in parts)
+    found = tuple(None if p is None else F.zeros([count, *p.shape], dtype=p.dtype, device=device) for p in parts)
     return (found[0], 0) if isinstance(example, TensorBase) else (found, [0] * len(found))
 
 

@@ -25,6 +25,17 @@ def host_array(tensor: Any) -> Any:
     return handle
 
 
+def has_elements(tensor: Any) -> bool:
+    """Return whether a tensor's elements can be read: not if it is one example of many, under ``vmap``."""
+    handle = tensor.handle
+    while isinstance(handle, WrapperHandle):
+        try:
+            handle = handle.readable().handle
+        except RuntimeError:
+            return False
+    return True
+
+
 class WrapperHandle:
     """The handle of a wrapper.
 

@@ -36,7 +36,7 @@ def convolution_rule(
     ):  # fmt: skip
         one_example(_convolution, in_dims, (x, w, bias, *settings, groups))
     if count == 0:
-        return empty_batch(_convolution, in_dims, (x, w, bias, *settings, groups))
+        return empty_batch(_convolution, 0, in_dims, (x, w, bias, *settings, groups))
     if w_dim is None and x_dim is None:
         result, dim = _convolution.call((x, w, None, *settings, groups), None), None
     elif w_dim is None:
@@ -79,7 +79,7 @@ def convolution_backward_rule(
     if not rank(grad, g_dim) == rank(x, x_dim) == rank(w, w_dim):
         one_example(_backward, in_dims, (grad, x, w, bias_sizes, *settings, groups, output_mask))
     if count == 0:
-        return empty_batch(_backward, in_dims, (grad, x, w, bias_sizes, *settings, groups, output_mask))
+        return empty_batch(_backward, 0, in_dims, (grad, x, w, bias_sizes, *settings, groups, output_mask))
 
     def part(index: int, g: Any, x: Any, w: Any, groups: int) -> Any:
         mask = [i == index for i in range(3)]

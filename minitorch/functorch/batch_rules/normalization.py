@@ -149,7 +149,7 @@ def group_norm_rule(
     ):
         one_example(_group_norm, in_dims, args)
     if count == 0:
-        return empty_batch(_group_norm, in_dims, args)
+        return empty_batch(_group_norm, 0, in_dims, args)
     if shape[:2] != [N, C]:
         x, x_dim = F.reshape(batched(x, x_dim, count), [count, N, C, HxW]), 0
     if weight_dim is None and bias_dim is None:  # Note [Examples as channels]
@@ -177,7 +177,7 @@ def group_norm_backward_rule(
     count, shape = info.batch_size, sizes(x, in_dims[1])
     if count == 0:
         args = (grad, x, mean, rstd, weight, N, C, HxW, group, output_mask)
-        return empty_batch(_group_norm_backward, in_dims, args)
+        return empty_batch(_group_norm_backward, 0, in_dims, args)
     grad, x, mean, rstd = (
         batched(t, d, count) for t, d in zip((grad, x, mean, rstd), in_dims[:4], strict=True)
     )  # fmt: skip
@@ -209,7 +209,7 @@ def batch_norm_rule(
     shape = sizes(x, x_dim)
     parameters = list(zip((weight, bias, *running), in_dims[1:5], strict=True))
     args = (x, weight, bias, *running, training, momentum, eps)
-    if len(shape) < 2 or any(p is not None and sizes(p, d) != [shape[1]] for p, d in parameters):
+    if 0 not in shape and (len(shape) < 2 or any(p is not None and sizes(p, d) != [shape[1]] for p, d in parameters)):
         one_example(_batch_norm, in_dims, args)
     update = training and any(r is not None for r in running)
     if update and any(r is not None and d is None for r, d in zip(running, running_dims, strict=True)) and (
@@ -220,8 +220,8 @@ def batch_norm_rule(
             "are not: there is one for all examples. Pass track_running_stats=False to the module (running_mean=None, "
             "running_var=None to the function), or batched running statistics, or normalize in eval mode."
         )
-    if count == 0:
-        return empty_batch(_batch_norm, in_dims, args)
+    if count == 0 or 0 in shape:
+        return empty_batch(_batch_norm, count, in_dims, args)
     settings = (training, momentum, eps)
     if x_dim is None and all(d is None for d in running_dims):
         out, mean, invstd = _batch_norm.call((x, None, None, *running, *settings), None)
@@ -254,12 +254,13 @@ def batch_norm_backward_rule(
     info: Any, in_dims: tuple, grad: Any, x: Any, weight: Any, running_mean: Any, running_var: Any, save_mean: Any,
     save_invstd: Any, train: bool, eps: float, output_mask: Sequence[bool],
 ) -> tuple[Any, Any]:  # fmt: skip
-    count, channels = info.batch_size, sizes(x, in_dims[1])[1]
+    count, shape = info.batch_size, sizes(x, in_dims[1])
     parameters = (weight, running_mean, running_var, save_mean, save_invstd)
-    if count == 0:
-        return empty_batch(_batch_norm_backward, in_dims, (grad, x, *parameters, train, eps, output_mask))
+    if count == 0 or 0 in shape:
+        return empty_batch(_batch_norm_backward, count, in_dims, (grad, x, *parameters, train, eps, output_mask))
+    channels = shape[1]
     own = [
-        None if p is not None and sizes(p, d) == [0] and channels else _parameter(info, p, d)
+        None if p is not None and sizes(p, d) == [0] else _parameter(info, p, d)
         for p, d in zip(parameters, in_dims[2:7], strict=True)
     ]
     values = _channels(info, grad, in_dims[0]), _channels(info, x, in_dims[1])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.core.promotion import promote_types
-from minitorch.functorch.layout import padded, rank
+from minitorch.functorch.layout import lined_up, padded, rank
 from minitorch.functorch.rules import RULES, Rule, batch_rule, structure
 from minitorch.ops import functions as F
 from minitorch.ops.composite import registry as composites
@@ -28,47 +27,6 @@ def pointwise(op: Any) -> Rule:
         return result, out_dim if isinstance(result, TensorBase) else [out_dim] * len(result)
 
     return rule
-
-
-def lined_up(args: Any, in_dims: Any) -> tuple[list, int]:
-    """Return arguments whose tensors broadcast with the mapped dimension first, and the rank of what examples broadcast to.
-
-    They promote to the dtype to which examples promote.
-    """
-    operands = [(i, a, d) for i, (a, d) in enumerate(zip(args, in_dims, strict=True)) if isinstance(a, TensorBase)]
-    ranks = [rank(a, d) for _, a, d in operands]
-    widest = max(ranks, default=0)
-    dims_dtype = example_dtype([a for (_, a, _), r in zip(operands, ranks, strict=True) if r]) if widest else None
-    values = list(args)
-    for (i, a, d), r in zip(operands, ranks, strict=True):
-        if d is not None and r == 0 and dims_dtype is not None and not outranks(a.dtype, dims_dtype):
-            # An example without dimensions has no say in the dtype; the batch of them would.
-            a = F.to(a, dims_dtype)
-        elif d is None and r == 0 and widest == 0:
-            a = F.unsqueeze(a, 0)  # it has a say, as the examples have none with dimensions
-        values[i] = padded(a, d, widest)
-    return values, widest
-
-
-def example_dtype(tensors: list[Any]) -> Any:
-    """Return the dtype to which tensors promote that all have dimensions."""
-    dtype = tensors[0].dtype
-    for tensor in tensors[1:]:
-        dtype = promote_types(dtype, tensor.dtype)
-    return dtype
-
-
-def outranks(dtype: Any, other: Any) -> bool:
-    """Return whether a tensor without dimensions of `dtype` has a say beside ones of `other` that have some."""
-    return _category(dtype) > _category(other)
-
-
-def _category(dtype: Any) -> int:
-    if dtype.is_complex:
-        return 3
-    if dtype.is_floating_point:
-        return 2
-    return 0 if dtype.scalar_name == "Bool" else 1
 
 
 # Also those that are composites with a derivative of their own: one operator costs less than its parts.

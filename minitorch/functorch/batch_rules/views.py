@@ -66,6 +66,18 @@ def split_rule(info: Any, in_dims: tuple, x: Any, how: Any, dim: int = 0) -> tup
     return F.split(to_front(x, in_dims[0]), how, shifted(dim, rank(x, in_dims[0]))), 0
 
 
+@batch_rule("tensor_split.tensor_indices_or_sections")
+def tensor_split_rule(info: Any, in_dims: tuple, x: Any, indices: Any, dim: int = 0) -> tuple[Any, Any]:
+    """Split where a tensor says, which must be the same for all examples: else the parts have different shapes."""
+    if in_dims[1] is not None:
+        raise RuntimeError(
+            "vmap: tensor_split(self, tensor_indices_or_sections) with indices that are mapped over: the shapes of the parts "
+            "may differ from example to example. Use indices that are the same for all examples."
+        )
+    check(rank(x, in_dims[0]) > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    return F.tensor_split(to_front(x, in_dims[0]), indices, shifted(dim, rank(x, in_dims[0]))), 0
+
+
 @batch_rule("view", "_unsafe_view")
 def view_rule(info: Any, in_dims: tuple, x: Any, size: Any) -> tuple[Any, Any]:
     """View each example; where the mapped dimension is not first that is a view still, as it is never joined to another."""
