@@ -105,7 +105,8 @@ def embedding_bag_rule(
     bag_of = F.sub(bag_of, _numbers(info, bag_of, bags))
     largest = F.narrow(F.unflatten(largest, 0, [size, bags]), 1, 0, kept)
     if mode == 2 and mapped[0] is not None:
-        largest = F.sub(largest, _numbers(info, largest, rows))
+        # A bag of nothing has row 0 for its largest, of the first example.
+        largest = F.clamp_min(F.sub(largest, _numbers(info, largest, rows)), 0)
     return (out, bag_of, bag_size, largest), (0, 0, 0, 0)
 
 
