@@ -17,6 +17,7 @@ import pytest
 import minitorch
 from minitorch.autograd.dual import level_count
 from minitorch.dispatch.local_state import current
+from minitorch.dispatch.transforms import interpreter_stack
 
 SLICES = 4  # Note [Slices of op_db]
 
@@ -36,6 +37,7 @@ def state_of_thread() -> dict:
         "dispatch modes": state.dispatch_modes or None,
         "forward grad mode": state.forward_grad_enabled,
         "forward levels": level_count(),
+        "transforms": interpreter_stack(),
         "default dtype": minitorch.get_default_dtype(),
     }
 

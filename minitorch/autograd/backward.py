@@ -331,14 +331,12 @@ def grad(
     grads = _as_tuple(grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        count = grads[0].shape[0]
-        rows = [
-            gradients_at(outputs, inputs, tuple(g[i] for g in grads), keep or i < count - 1, create_graph)
-            for i in range(count)
-        ]
-        results: list = [
-            None if any(r[j] is None for r in rows) else F.stack([r[j] for r in rows]) for j in range(len(inputs))
-        ]
+        from minitorch.functorch.vmap import vmap
+
+        def pull_back(*rows: Any) -> list:
+            return gradients_at(outputs, inputs, rows, keep, create_graph)
+
+        results: list = vmap(pull_back, randomness="different")(*grads)
     else:
         results = gradients_at(outputs, inputs, grads, keep, create_graph)
     for i, result in enumerate(results):

@@ -72,6 +72,9 @@ class GradHandle(WrapperHandle):
         self.value = value
         self.owner = owner
 
+    def readable(self) -> TensorBase:
+        return self.value
+
     def heading(self) -> str:
         return f"GradTrackingTensor(lvl={self.owner.level or -2}"
 

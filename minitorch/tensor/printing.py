@@ -23,6 +23,7 @@ from minitorch.core.dtype import (
     int64,
 )
 from minitorch.core.layout import strided
+from minitorch.tensor.wrapper import host_array
 
 
 class _Options:
@@ -314,6 +315,6 @@ def _elements(tensor: Any) -> np.ndarray:
     """Return the elements as a NumPy array."""
     handle = tensor.handle
     if not isinstance(handle, np.ndarray):
-        handle = tensor.detach().cpu().handle
+        handle = host_array(tensor)
     from_numpy_dtype(handle.dtype)
     return handle

@@ -17,7 +17,7 @@ from minitorch.dispatch.transforms import inside_transforms
 from minitorch.tensor import exchange, indexing, memory
 from minitorch.tensor.base import TensorBase, VersionCounter, new_tensor, set_classes
 from minitorch.tensor.operators import F
-from minitorch.tensor.wrapper import WrapperHandle
+from minitorch.tensor.wrapper import WrapperHandle, host_array
 
 
 class Tensor(TensorBase):
@@ -80,7 +80,7 @@ class Tensor(TensorBase):
             )
         return self._set_requires_grad(requires_grad)
 
-    def _set_requires_grad(self, requires_grad: bool) -> Tensor:
+    def _set_requires_grad(self, requires_grad: bool = True) -> Tensor:
         """Do what `requires_grad_` does; also inside of transforms, for new tensors."""
         if requires_grad and not (self.dtype.is_floating_point or self.dtype.is_complex):
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
@@ -345,7 +345,7 @@ class Tensor(TensorBase):
 
     def tolist(self) -> Any:
         """Return its elements as nested lists of Python numbers; a number for a 0-dim tensor."""
-        handle = self.detach().cpu().handle
+        handle = host_array(self)
         return (handle.astype(np.float32) if handle.dtype.kind == "V" else handle).tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
@@ -357,7 +357,7 @@ class Tensor(TensorBase):
             If it requires grad, or (TypeError) is not in memory that the CPU sees; ``force=True`` detaches and copies.
         """
         if force:
-            return self.detach().cpu().handle
+            return host_array(self)
         if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.device.type != "cpu":
@@ -369,6 +369,8 @@ class Tensor(TensorBase):
                 "memory first."
             )
         handle = self.handle
+        if isinstance(handle, WrapperHandle):
+            return host_array(self)
         if not handle.flags.writeable:  # of a view that overlaps itself (binding, Note [Memory that overlaps itself])
             writable = memory.memory_of(self).writable(self.storage_of().root, handle)
             return handle if writable is None else writable

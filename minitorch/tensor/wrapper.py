@@ -11,6 +11,20 @@ from typing import Any
 from minitorch.tensor.base import TensorBase
 
 
+def host_array(tensor: Any) -> Any:
+    """Return the elements of a tensor as a NumPy array, copied from its device where that is another.
+
+    Raises
+    ------
+    RuntimeError
+        If it has no elements of its own: one example of many, under ``vmap``.
+    """
+    handle = tensor.detach().cpu().handle
+    while isinstance(handle, WrapperHandle):
+        handle = handle.readable().handle
+    return handle
+
+
 class WrapperHandle:
     """The handle of a wrapper.
 
@@ -29,9 +43,19 @@ class WrapperHandle:
         self.value = value
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.readable().__array__(dtype, copy)
+
+    def readable(self) -> TensorBase:
+        """Return the tensor whose elements are this one's.
+
+        Raises
+        ------
+        RuntimeError
+            If it has no elements of its own to be read.
+        """
         raise RuntimeError(
-            f"{type(self).__name__}: a tensor inside of a transform has no memory to read. Return it from the transformed "
-            "function, and read it there."
+            "Cannot access the data of a tensor that doesn't have storage: it belongs to a transform. Return it from the "
+            "function that is being transformed, and read it there."
         )
 
     def heading(self) -> str:

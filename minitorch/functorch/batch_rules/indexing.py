@@ -25,7 +25,7 @@ from minitorch.functorch.layout import (
 )
 from minitorch.functorch.rules import Rule, batch_rule, structure
 from minitorch.ops import functions as F
-from minitorch.ops.shapes.common import check
+from minitorch.ops.shapes.common import broadcast_shapes, check
 
 # ---------------------------------------------------------------- one position for each element
 
@@ -278,9 +278,7 @@ def masked_scatter_rule(info: Any, in_dims: tuple, x: Any, mask: Any, source: An
         f"{x.dtype.scalar_name} and {source.dtype.scalar_name}",
     )
     widest = max(rank(x, in_dims[0]), rank(mask, in_dims[1]))
-    x, mask = F.broadcast_tensors(
-        [_padded_batch(x, in_dims[0], size, widest), _padded_batch(mask, in_dims[1], size, widest)]
-    )
+    x, mask = _broadcast(_padded_batch(x, in_dims[0], size, widest), _padded_batch(mask, in_dims[1], size, widest))
     source = batched(source, in_dims[2], size)
     source = F.reshape(source, [size, _count(source)])
     # One more in front, for the places that keep what they have; one too few elements is an index out of range.
@@ -292,6 +290,11 @@ def masked_scatter_rule(info: Any, in_dims: tuple, x: Any, mask: Any, source: An
 
 def _padded_batch(x: Any, dim: int | None, size: int, widest: int) -> Any:
     return padded(batched(x, dim, size), 0, widest)
+
+
+def _broadcast(x: Any, mask: Any) -> tuple[Any, Any]:
+    shape = broadcast_shapes(tuple(x.shape), tuple(mask.shape))
+    return F.expand(x, shape), F.expand(mask, shape)
 
 
 # ---------------------------------------------------------------- shapes that depend on values
@@ -311,7 +314,7 @@ def masked_select_rule(info: Any, in_dims: tuple, x: Any, mask: Any) -> tuple[An
     )
     widest = max(rank(x, in_dims[0]), mask.ndim)
     x = padded(x, in_dims[0], widest)
-    x, mask = F.broadcast_tensors([x, mask])
+    x, mask = _broadcast(x, mask)
     shared = F.select(mask, 0, 0) if mask.shape[0] else F.new_zeros(mask, list(mask.shape[1:]))
     flat = F.reshape(x, [info.batch_size, _count(x)])
     place = F.reshape(F.nonzero(F.reshape(shared, [_count(x)])), [-1])

@@ -68,15 +68,26 @@ def repeat_rule(info: Any, in_dims: tuple, x: Any, repeats: Any) -> tuple[Any, A
 @batch_rule("repeat_interleave.Tensor")
 def repeat_interleave_rule(info: Any, in_dims: tuple, repeats: Any, *, output_size: int | None = None) -> tuple[Any, Any]:
     """Find for each place of the result how many ends of runs are at or before it."""
-    if output_size is None:
-        raise RuntimeError(
-            "vmap: repeat_interleave(repeats) has a result of dynamic shape, which may differ from example to example. "
-            "Say output_size=, or repeat by a number or by repeats that are the same for all examples."
-        )
     check(rank(repeats, in_dims[0]) == 1, "repeat_interleave(): only accepts 1D vector as repeat")
     ends = F.cumsum(to_front(repeats, in_dims[0]), 1)
+    if output_size is None:
+        output_size = _same_total(ends)
     places = F.arange(output_size, device=repeats.device)
     return F.to(F.sum(F.le(F.unsqueeze(ends, 1), F.unsqueeze(places, 1)), 2), repeats.dtype), 0
+
+
+def _same_total(ends: Any) -> int:
+    """Return how long all results are; the operator reads that for one example as well."""
+    if not ends.numel():
+        return 0
+    totals = F.select(ends, 1, -1)
+    total = int(F.select(totals, 0, 0).item())
+    if not bool(F.all(F.eq(totals, total))):
+        raise RuntimeError(
+            "vmap: repeat_interleave(repeats) has a result of dynamic shape, which differs from example to example. Use "
+            "repeats of the same sum, or that are the same for all examples."
+        )
+    return total
 
 
 # ---------------------------------------------------------------- turning
@@ -129,13 +140,6 @@ def diag_embed_rule(
     check(example_rank > 0, "diag_embed(): input must have at least one dimension", IndexError)
     first, second = shifted(dim1, example_rank + 1), shifted(dim2, example_rank + 1)
     return F.diag_embed(to_front(x, in_dims[0]), offset, first, second), 0
-
-
-@batch_rule("trace")
-def trace_rule(info: Any, in_dims: tuple, x: Any) -> tuple[Any, Any]:
-    """Add up the diagonal of each matrix."""
-    check(rank(x, in_dims[0]) == 2, f"trace: expected a matrix, but got tensor with dim {rank(x, in_dims[0])}")
-    return F.sum(F.diagonal(to_front(x, in_dims[0]), 0, 1, 2), 1), 0
 
 
 # ---------------------------------------------------------------- padding

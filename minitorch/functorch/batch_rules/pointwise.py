@@ -6,7 +6,7 @@ from typing import Any
 
 from minitorch.core.promotion import promote_types
 from minitorch.functorch.layout import padded, rank
-from minitorch.functorch.rules import RULES, Rule, structure
+from minitorch.functorch.rules import RULES, Rule, batch_rule, structure
 from minitorch.ops import functions as F
 from minitorch.ops.composite import registry as composites
 from minitorch.ops.registry import DECLARATIONS, POINTWISE
@@ -22,22 +22,32 @@ def pointwise(op: Any) -> Rule:
         if len(operands) == 1 or all(d == first and a.ndim == operands[0][1].ndim for _, a, d in operands):
             out_dim = first
         else:
-            ranks = [rank(a, d) for _, a, d in operands]
-            widest = max(ranks)
-            dims_dtype = example_dtype([a for (_, a, _), r in zip(operands, ranks, strict=True) if r]) if widest else None
-            values = list(args)
-            for (i, a, d), r in zip(operands, ranks, strict=True):
-                if d is not None and r == 0 and dims_dtype is not None and not outranks(a.dtype, dims_dtype):
-                    # An example without dimensions has no say in the dtype; the batch of them would.
-                    a = F.to(a, dims_dtype)
-                elif d is None and r == 0 and widest == 0:
-                    a = F.unsqueeze(a, 0)  # it has a say, as the examples have none with dimensions
-                values[i] = padded(a, d, widest)
+            values, _ = lined_up(args, in_dims)
             args, out_dim = tuple(values), 0
         result = op.call(args, kwargs)
         return result, out_dim if isinstance(result, TensorBase) else [out_dim] * len(result)
 
     return rule
+
+
+def lined_up(args: Any, in_dims: Any) -> tuple[list, int]:
+    """Return arguments whose tensors broadcast with the mapped dimension first, and the rank of what examples broadcast to.
+
+    They promote to the dtype to which examples promote.
+    """
+    operands = [(i, a, d) for i, (a, d) in enumerate(zip(args, in_dims, strict=True)) if isinstance(a, TensorBase)]
+    ranks = [rank(a, d) for _, a, d in operands]
+    widest = max(ranks, default=0)
+    dims_dtype = example_dtype([a for (_, a, _), r in zip(operands, ranks, strict=True) if r]) if widest else None
+    values = list(args)
+    for (i, a, d), r in zip(operands, ranks, strict=True):
+        if d is not None and r == 0 and dims_dtype is not None and not outranks(a.dtype, dims_dtype):
+            # An example without dimensions has no say in the dtype; the batch of them would.
+            a = F.to(a, dims_dtype)
+        elif d is None and r == 0 and widest == 0:
+            a = F.unsqueeze(a, 0)  # it has a say, as the examples have none with dimensions
+        values[i] = padded(a, d, widest)
+    return values, widest
 
 
 def example_dtype(tensors: list[Any]) -> Any:
@@ -71,3 +81,15 @@ structure(
     ],
 )  # fmt: skip
 structure(pointwise, "complex", "polar", "alias", "detach")
+
+
+@batch_rule("where.self")
+def where(info: Any, in_dims: tuple, condition: Any, self: Any, other: Any) -> tuple[Any, Any]:
+    # The condition has a shape to broadcast, and no say in the dtype.
+    (self, other), widest = lined_up((self, other), in_dims[1:])
+    condition_rank = rank(condition, in_dims[0])
+    widest = max(widest, condition_rank)
+    self, other = (
+        x if d is None else padded(x, 0, widest) for x, d in zip((self, other), in_dims[1:], strict=True)
+    )  # fmt: skip
+    return F.where(padded(condition, in_dims[0], widest), self, other), 0

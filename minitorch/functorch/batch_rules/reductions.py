@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.functorch.along import along, rows, whole, whole_by_one
+from minitorch.functorch.layout import batched, rank
 from minitorch.functorch.rules import batch_rule, refused, structure
 from minitorch.ops import functions as F
 
@@ -46,3 +47,11 @@ batch_rule("nanmedian")(median(F.nanmedian))
 
 
 structure(refused, "equal", why="it returns a Python bool, and each example may have another one")
+
+
+@batch_rule("trace")
+def trace(info: Any, in_dims: tuple, self: Any) -> tuple[Any, Any]:
+    """Add up the diagonal of each matrix."""
+    if rank(self, in_dims[0]) != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {rank(self, in_dims[0])}")
+    return F.sum(F.diagonal(batched(self, in_dims[0], info.batch_size), 0, 1, 2), 1), 0
