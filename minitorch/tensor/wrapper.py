@@ -36,6 +36,16 @@ def has_elements(tensor: Any) -> bool:
     return True
 
 
+def innermost(tensor: Any) -> Any:
+    """Return the tensor inside of all wrappers: of a batched one all examples.
+
+    For looks at values that decide how to compute, not what: the decision is one for all examples.
+    """
+    while isinstance(tensor.handle, WrapperHandle):
+        tensor = tensor.handle.value
+    return tensor
+
+
 class WrapperHandle:
     """The handle of a wrapper.
 

@@ -13,6 +13,7 @@ from minitorch.ops import functions as F
 from minitorch.ops.composite.einsum import einsum
 from minitorch.ops.composite.registry import composite_explicit, composite_implicit
 from minitorch.ops.shapes.common import broadcast_shapes, check, normalize_dim
+from minitorch.tensor.wrapper import WrapperHandle, innermost
 
 # ---------------------------------------------------------------- products
 
@@ -250,7 +251,8 @@ _FAILURES = {
 
 @composite_implicit("_linalg_check_errors")
 def check_errors_composite(info, api_name, *, is_matrix):
-    """Raise for the first matrix of a batch whose `info` is not 0: an operator, so that vmap can look at all examples."""
+    """Raise for the first matrix of a batch, or of an example, whose `info` is not 0."""
+    info = innermost(info)
     if info.device.type == "meta" or not bool(F.any(info)):
         return
     values = F.reshape(info, [-1]).tolist()
@@ -444,8 +446,14 @@ def ormqr_composite(self, input2, input3, left=True, transpose=False):
 
 
 def _records(tensor):
-    """Return whether a derivative may be asked for, which needs the vectors too."""
-    return tensor.requires_grad
+    """Return whether a derivative may be asked for, at any level, which needs the vectors too."""
+    while True:
+        bases = [tensor] if tensor.view_info is None else [tensor, tensor.view_info.base]
+        if tensor.requires_grad or any((t.autograd_meta or {}).get("tangents") for t in bases):
+            return True
+        if not isinstance(tensor.handle, WrapperHandle):
+            return False
+        tensor = tensor.handle.value
 
 
 @composite_implicit("linalg_eigh")
