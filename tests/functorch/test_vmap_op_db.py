@@ -157,6 +157,67 @@ def test_vmap_is_a_loop(record, dtype_name):
         pytest.skip("no sample has a tensor to map, or none has tensors for results")
 
 
+def is_differentiable(record):
+    return record.autograd and not record.no_gradcheck and not record.random and record.supports("float64")
+
+
+def gradient_of(record, sample, is_float):
+    """Return the function of a sample's tensors that gives the gradients of its floating ones."""
+
+    def gradient(*given):
+        def function(*floats):
+            rest = iter(floats)
+            changed = [next(rest) if f else t for t, f in zip(given, is_float, strict=True)]
+            results = tree_flatten(call(record, filled(sample, changed)))[0]
+            return tuple([r for r in results if isinstance(r, mt.Tensor) and r.is_floating_point()])
+
+        results, pullback = mt.func.vjp(function, *[t for t, f in zip(given, is_float, strict=True) if f])
+        # No two elements count the same.
+        counts = [mt.arange(1.0, r.numel() + 1, dtype=r.dtype).reshape(r.shape) / max(r.numel(), 1) for r in results]
+        return pullback(tuple(counts)) if results else ()
+
+    return gradient
+
+
+@over(only=lambda record: is_differentiable(record) and record.name not in REFUSED)
+def test_vmap_of_gradients(record):
+    """Gradients of each example, where a backward pass has operators of its own."""
+    ran = 0
+    for number, sample in enumerate(record.samples(mt.float64)):
+        tensors = sample.tensors()
+        is_float = [t.is_floating_point() for t in tensors]
+        if number >= 6 or not any(is_float):
+            continue
+        gradient = gradient_of(record, sample, is_float)
+        for dims in ([0] * len(tensors), [0 if f else None for f in is_float]):
+            if REFUSED_PARTLY.get(record.name, _nothing)(sample, tensors, dims):
+                continue
+            columns, results = variations(record, sample, tensors, dims)
+            if results is None:
+                continue
+            expected = []
+            for i in range(BATCH):
+                expected.append(gradient(*[t if c is None else c[i] for t, c in zip(tensors, columns, strict=True)]))
+            if not expected[0]:
+                continue
+            stacked = [t if d is None else mt.stack(c, d) for t, c, d in zip(tensors, columns, dims, strict=True)]
+            try:
+                with vmap_fallback_policy("allow" if record.name in LOOPED else "error"):
+                    found = vmap(gradient, in_dims=tuple(dims))(*stacked)
+            except Exception as error:
+                error.add_note(f"in {record.name}: gradients, vmap over {dims} of {sample!r}")
+                raise
+            for i in range(BATCH):
+                for one, other in zip(found, expected[i], strict=True):
+                    mt.testing.assert_close(
+                        one[i], other, rtol=1e-7 * record.tolerance, atol=1e-9 * record.tolerance, equal_nan=True,
+                        msg=lambda text, i=i, sample=sample, dims=dims: f"{record.name}{sample!r}, {dims}, {i}: {text}",
+                    )  # fmt: skip
+            ran += 1
+    if not ran:
+        pytest.skip("no sample has a gradient with respect to a float64 tensor")
+
+
 @over(only=lambda record: record.inplace is not None and record.name not in REFUSED)
 def test_vmap_in_place(record):
     """An in-place operator changes what is batched as it changes each example."""
