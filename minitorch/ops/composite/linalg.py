@@ -248,7 +248,7 @@ _FAILURES = {
 }  # fmt: skip
 
 
-@composite_implicit("_linalg_check_errors")
+@composite_explicit("_linalg_check_errors")
 def check_errors_composite(info, api_name, *, is_matrix):
     """Raise for the first matrix of a batch whose `info` is not 0: an operator, so that vmap can look at all examples."""
     if info.device.type == "meta" or not bool(F.any(info)):
