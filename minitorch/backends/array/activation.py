@@ -23,9 +23,6 @@ from minitorch.backends.array.special import BLOCK, ERF_TANH, erf, horner
 def in_blocks(xp, chain, arrays):
     """Apply `chain(xp, out, *parts)` to equal parts of `arrays` and return the result."""
     first = arrays[0]
-    if len(arrays) == 2 and first.shape != arrays[1].shape:
-        arrays = xp.broadcast_arrays(*arrays)
-        first = arrays[0]
     if first.ndim == 0:
         return in_blocks(xp, chain, [a.reshape(1) for a in arrays]).reshape(())
     if first.size <= BLOCK or not all(a.flags.c_contiguous for a in arrays):
