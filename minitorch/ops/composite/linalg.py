@@ -249,7 +249,7 @@ _FAILURES = {
 }  # fmt: skip
 
 
-@composite_implicit("_linalg_check_errors")
+@composite_explicit("_linalg_check_errors")
 def check_errors_composite(info, api_name, *, is_matrix):
     """Raise for the first matrix of a batch, or of an example, whose `info` is not 0."""
     info = innermost(info)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minitorch.core.promotion import promote_types
 from minitorch.ops import functions as F
-from minitorch.ops.composite.registry import composite_implicit
+from minitorch.ops.composite.registry import composite_explicit, composite_implicit
 from minitorch.ops.shapes.common import check, normalize_dim
 from minitorch.tensor.wrapper import innermost
 
@@ -559,7 +559,13 @@ def sum_to_size_composite(self, size):
     return F.reshape(F.sum(self, dims, True), size)
 
 
-@composite_implicit("_assert_async.msg")
+@composite_explicit("_any_zero")
+def any_zero_composite(self):
+    """Return whether an element is zero: under vmap, one of any example."""
+    return self.device.type != "meta" and bool(F.any(F.eq(self, 0)))
+
+
+@composite_explicit("_assert_async.msg")
 def assert_composite(self, assert_msg):
     """Raise unless a tensor of one element is true, for each example."""
     if self.device.type != "meta":
