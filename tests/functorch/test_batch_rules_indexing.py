@@ -161,7 +161,7 @@ def test_masks_of_each_example_are_refused():
     x = mt.ones(2, 3)
     for function in (
         lambda x: x[x > 0], lambda x: x.clone().index_put_((x > 0,), mt.zeros(())), lambda x: x.nonzero(),
-        lambda x: x.masked_select(x > 0), lambda x: mt.where(x > 0)[0], lambda x: mt.argwhere(x),
+        lambda x: x.masked_select(x > 0), lambda x: mt.where(x > 0)[0],
     ):  # fmt: skip
         with pytest.raises(RuntimeError, match="vmap"):
             vmap(function)(x)
@@ -284,6 +284,12 @@ def test_masks():
     check(lambda m, a, b: mt.where(m, a, b), mask, X, numbers(SIZE))
     with pytest.raises(RuntimeError):
         vmap(lambda x, m, s: x.masked_scatter(m, s))(X, X > 0, numbers(SIZE, 2))
+
+
+def test_argwhere_where_all_examples_have_as_many_places():
+    check(mt.argwhere, mt.tensor([[[0, 1], [2, 3]], [[0, 4], [1, 1]], [[1, 1], [0, 1]]]), nested=False)
+    with pytest.raises(RuntimeError, match="dynamic shape"):
+        vmap(mt.argwhere)(mt.tensor([[0, 1], [1, 1]]))
 
 
 def test_nonzero_static():

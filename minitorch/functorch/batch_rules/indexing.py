@@ -19,6 +19,7 @@ from minitorch.functorch.layout import (
     one_element,
     padded,
     rank,
+    same_for_all,
     shifted,
     sizes,
     to_front,
@@ -328,6 +329,14 @@ def nonzero_rule(info: Any, in_dims: tuple, x: Any) -> tuple[Any, Any]:
         "vmap: nonzero has a result of dynamic shape, which may differ from example to example. Use nonzero_static with "
         "a size, or where(condition, a, b)."
     )
+
+
+@batch_rule("argwhere")
+def argwhere_rule(info: Any, in_dims: tuple, x: Any) -> tuple[Any, Any]:
+    """Find as many places in each example, where there are as many in all."""
+    x = to_front(x, in_dims[0])
+    count = F.sum(F.ne(F.reshape(x, [info.batch_size, _count(x)]), 0), 1)
+    return nonzero_static_rule(info, (0,), x, size=same_for_all(count, "argwhere"))
 
 
 @batch_rule("nonzero_static")

@@ -11,6 +11,7 @@ from minitorch.functorch.layout import (
     fold,
     padded,
     rank,
+    same_for_all,
     shifted,
     shifted_all,
     sizes,
@@ -71,23 +72,10 @@ def repeat_interleave_rule(info: Any, in_dims: tuple, repeats: Any, *, output_si
     check(rank(repeats, in_dims[0]) == 1, "repeat_interleave(): only accepts 1D vector as repeat")
     ends = F.cumsum(to_front(repeats, in_dims[0]), 1)
     if output_size is None:
-        output_size = _same_total(ends)
+        totals = F.select(ends, 1, -1) if ends.shape[1] else F.sum(ends, 1)
+        output_size = same_for_all(totals, "repeat_interleave(repeats)")
     places = F.arange(output_size, device=repeats.device)
     return F.to(F.sum(F.le(F.unsqueeze(ends, 1), F.unsqueeze(places, 1)), 2), repeats.dtype), 0
-
-
-def _same_total(ends: Any) -> int:
-    """Return how long all results are; the operator reads that for one example as well."""
-    if not ends.numel():
-        return 0
-    totals = F.select(ends, 1, -1)
-    total = int(F.select(totals, 0, 0).item())
-    if not bool(F.all(F.eq(totals, total))):
-        raise RuntimeError(
-            "vmap: repeat_interleave(repeats) has a result of dynamic shape, which differs from example to example. Use "
-            "repeats of the same sum, or that are the same for all examples."
-        )
-    return total
 
 
 # ---------------------------------------------------------------- turning
