@@ -559,12 +559,6 @@ def sum_to_size_composite(self, size):
     return F.reshape(F.sum(self, dims, True), size)
 
 
-@composite_explicit("_any_zero")
-def any_zero_composite(self):
-    """Return whether an element is zero: under vmap, one of any example."""
-    return self.device.type != "meta" and bool(F.any(F.eq(self, 0)))
-
-
 @composite_explicit("_assert_async.msg")
 def assert_composite(self, assert_msg):
     """Raise unless a tensor of one element is true, for each example."""
