@@ -46,6 +46,17 @@ def innermost(tensor: Any) -> Any:
     return tensor
 
 
+def is_followed(tensor: Any) -> bool:
+    """Return whether a derivative by a tensor may be asked for, in reverse or forward mode, at any level."""
+    while True:
+        bases = [tensor] if tensor.view_info is None else [tensor, tensor.view_info.base]
+        if tensor.requires_grad or any((t.autograd_meta or {}).get("tangents") for t in bases):
+            return True
+        if not isinstance(tensor.handle, WrapperHandle):
+            return False
+        tensor = tensor.handle.value
+
+
 class WrapperHandle:
     """The handle of a wrapper.
 
