@@ -46,8 +46,16 @@ def innermost(tensor: Any) -> Any:
     return tensor
 
 
+def unwrap_ended(tensor: Any) -> Any:
+    """Return a tensor without the wrappers of transforms that have ended."""
+    while isinstance(tensor.handle, WrapperHandle) and tensor.handle.ended:
+        tensor = tensor.handle.value
+    return tensor
+
+
 def is_followed(tensor: Any) -> bool:
     """Return whether a derivative by a tensor may be asked for, in reverse or forward mode, at any level."""
+    tensor = unwrap_ended(tensor)
     while True:
         bases = [tensor] if tensor.view_info is None else [tensor, tensor.view_info.base]
         if tensor.requires_grad or any((t.autograd_meta or {}).get("tangents") for t in bases):
@@ -76,6 +84,11 @@ class WrapperHandle:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self.readable().__array__(dtype, copy)
+
+    @property
+    def ended(self) -> bool:
+        """Whether what it was made for is over: it is taken off where it is next used."""
+        return False
 
     def readable(self) -> TensorBase:
         """Return the tensor whose elements are this one's.

@@ -67,7 +67,7 @@ def test_narrow_dtypes_keep_their_own():
     for function in (lambda x, w: nn.layer_norm(x, (4,), w, w), lambda x, w: nn.rms_norm(x, (4,), w)):
         found = vmap(function)(x, w)
         assert found.dtype is mt.bfloat16
-        assert mt.allclose(found.float(), mt.stack([function(a, b) for a, b in zip(x, w)]).float(), atol=0.1)
+        assert mt.allclose(found.float(), mt.stack([function(a, b) for a, b in zip(x, w, strict=True)]).float(), atol=0.1)
 
 
 def test_normalization_of_nothing():

@@ -6,23 +6,33 @@ derivatives are used.
 
 from __future__ import annotations
 
-from minitorch.autograd.derivatives.registry import derivative
-from minitorch.autograd.grad_mode import is_grad_enabled
+from minitorch.autograd.derivatives.registry import derivative, is_differentiated
+from minitorch.dispatch.transforms import from_the_top
 from minitorch.ops import functions as F
 from minitorch.ops.composite.recurrent import gru_gates, lstm_gates
 
 
 def _replayed(inputs, outputs_of, grads):
-    """Return the gradients of `inputs` by differentiating `outputs_of` them."""
-    from minitorch.autograd import grad
+    """Return the gradients of `inputs` by differentiating `outputs_of` them, at whatever level they are followed."""
+    from minitorch.functorch.reverse import vjp
 
-    wanted = [t for t in inputs if t is not None and t.requires_grad]
-    pairs = [(o, g) for o, g in zip(outputs_of(*inputs), grads, strict=True) if g is not None]
-    found = grad(
-        [o for o, _ in pairs], wanted, [g for _, g in pairs], create_graph=True, allow_unused=True
-    )
-    results = iter(found)
-    return tuple(next(results) if t is not None and t.requires_grad else None for t in inputs)
+    places = [i for i, t in enumerate(inputs) if t is not None]
+    given = [i for i, g in enumerate(grads) if g is not None]
+
+    def outputs(*tensors):
+        values = list(inputs)
+        for place, tensor in zip(places, tensors, strict=True):
+            values[place] = tensor
+        found = outputs_of(*values)
+        return tuple([found[i] for i in given])
+
+    with from_the_top():
+        _, pull_back = vjp(outputs, *[inputs[place] for place in places])
+        found = pull_back(tuple([grads[i] for i in given]))
+    results = [None] * len(inputs)
+    for place, gradient in zip(places, found, strict=True):
+        results[place] = gradient
+    return tuple(results)
 
 
 def _unrolled_lstm(gates, hx, cx, weight_hh):
@@ -41,8 +51,8 @@ def lstm_layer_gradients(
     grad_output, grad_cells, _ = grads
     if grad_output is None and grad_cells is None:
         return None, None, None, None
-    if is_grad_enabled():
-        inputs = (gates, hx, cx, weight_hh)
+    inputs = (gates, hx, cx, weight_hh)
+    if is_differentiated(*inputs, *grads):
         return _replayed(inputs, _unrolled_lstm, (grad_output, grad_cells))
     return F._fused_lstm_layer_backward(
         grad_output, grad_cells, hx, cx, weight_hh, output, cells, activations
@@ -68,8 +78,8 @@ def gru_layer_gradients(grads, gates, hx, weight_hh, bias_hh, output, activation
     grad_output = grads[0]
     if grad_output is None:
         return None, None, None, None
-    if is_grad_enabled():
-        inputs = (gates, hx, weight_hh, bias_hh)
+    inputs = (gates, hx, weight_hh, bias_hh)
+    if is_differentiated(*inputs, *grads):
         return _replayed(inputs, _unrolled_gru, (grad_output,))
     return F._fused_gru_layer_backward(grad_output, hx, weight_hh, output, activations)
 
@@ -91,8 +101,8 @@ def _unrolled_rnn(gates, hx, weight_hh, relu):
 
 
 def rnn_layer_gradients(grad, gates, hx, weight_hh, relu, result, needs):
-    if is_grad_enabled():
-        inputs = (gates, hx, weight_hh)
+    inputs = (gates, hx, weight_hh)
+    if is_differentiated(*inputs, grad):
         return _replayed(inputs, lambda *i: _unrolled_rnn(*i, relu), (grad,))
     return F._fused_rnn_layer_backward(grad, hx, weight_hh, result, relu)
 
