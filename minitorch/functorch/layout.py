@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from minitorch.core.promotion import promote_types
 from minitorch.dispatch.operator import Operator
 from minitorch.ops import functions as F
 from minitorch.ops.assemble import operator_named
+from minitorch.tensor.base import TensorBase
 
 _permute: Operator = operator_named("permute")
 _expand: Operator = operator_named("expand")
@@ -61,6 +63,47 @@ def padded(x: Any, dim: int | None, example_rank: int) -> Any:
         for _ in range(missing):
             x = F.unsqueeze(x, 1)
     return x
+
+
+def lined_up(args: Any, in_dims: Any) -> tuple[list, int]:
+    """Return arguments whose tensors broadcast with the mapped dimension first, and the rank of what examples broadcast to.
+
+    They promote to the dtype to which examples promote.
+    """
+    operands = [(i, a, d) for i, (a, d) in enumerate(zip(args, in_dims, strict=True)) if isinstance(a, TensorBase)]
+    ranks = [rank(a, d) for _, a, d in operands]
+    widest = max(ranks, default=0)
+    dims_dtype = example_dtype([a for (_, a, _), r in zip(operands, ranks, strict=True) if r]) if widest else None
+    values = list(args)
+    for (i, a, d), r in zip(operands, ranks, strict=True):
+        if d is not None and r == 0 and dims_dtype is not None and not outranks(a.dtype, dims_dtype):
+            # An example without dimensions has no say in the dtype; the batch of them would.
+            a = F.to(a, dims_dtype)
+        elif d is None and r == 0 and widest == 0:
+            a = F.unsqueeze(a, 0)  # it has a say, as the examples have none with dimensions
+        values[i] = padded(a, d, widest)
+    return values, widest
+
+
+def example_dtype(tensors: list[Any]) -> Any:
+    """Return the dtype to which tensors promote that all have dimensions."""
+    dtype = tensors[0].dtype
+    for tensor in tensors[1:]:
+        dtype = promote_types(dtype, tensor.dtype)
+    return dtype
+
+
+def outranks(dtype: Any, other: Any) -> bool:
+    """Return whether a tensor without dimensions of `dtype` has a say beside ones of `other` that have some."""
+    return _category(dtype) > _category(other)
+
+
+def _category(dtype: Any) -> int:
+    if dtype.is_complex:
+        return 3
+    if dtype.is_floating_point:
+        return 2
+    return 0 if dtype.scalar_name == "Bool" else 1
 
 
 def shifted(dim: int, example_rank: int) -> int:
@@ -117,3 +160,24 @@ def dim_places(op: Operator, names: Sequence[str]) -> list[int]:
 def one_element(x: Any) -> Any:
     """Return a batch of examples without dimensions as one of examples of one element each."""
     return F.unsqueeze(x, 1) if x.ndim == 1 else x
+
+
+def same_for_all(values: Any, name: str) -> int:
+    """Return the number that one example's result is shaped by, where it is the same for all examples.
+
+    It is read from the tensor, as the operator reads it for one example.
+
+    Raises
+    ------
+    RuntimeError
+        If it differs.
+    """
+    if not values.numel():
+        return 0
+    first = int(F.select(values, 0, 0).item())
+    if not bool(F.all(F.eq(values, first))):
+        raise RuntimeError(
+            f"vmap: {name} has a result of dynamic shape, which differs from example to example here. Use an operator whose "
+            "result has a shape that does not depend on values, such as where or nonzero_static."
+        )
+    return first

@@ -189,5 +189,5 @@ def vmap_fallbacks() -> list[str]:
     return sorted(
         name for name, op in OPERATORS.items()
         if op.namespace == "aten" and op.declaration is not None and op.declaration.kind == "functional"
-        and not has_batch_rule(op)
+        and any(argument.type.base == "Tensor" for argument in op.schema.arguments) and not has_batch_rule(op)
     )  # fmt: skip

@@ -13,6 +13,7 @@ from minitorch.ops.families import load_families
 
 BATCHED = "FuncTorchBatched"
 DECOMPOSED = "FuncTorchBatchedDecomposition"
+RANDOM_MODE = "FuncTorchVmapMode"
 
 
 def register() -> None:
@@ -46,4 +47,4 @@ def _composite_of(op: Operator) -> Any:
 
 def has_batch_rule(op: Operator) -> bool:
     """Return whether vmap calls an operator once for all examples, as it is or as the operators it consists of."""
-    return BATCHED in op.kernels or DECOMPOSED in op.kernels
+    return any(key in op.kernels for key in (BATCHED, DECOMPOSED, RANDOM_MODE))

@@ -23,6 +23,7 @@ from minitorch.dispatch.operator import Entry, Kernel, Operator
 from minitorch.dispatch.transforms import TransformType, VmapInfo, current_interpreter
 from minitorch.functorch.wrappers import map_tensors
 from minitorch.ops.assemble import operator_named
+from minitorch.ops.registry import DYNAMIC_SHAPE
 from minitorch.ops.shapes.common import MetaArray
 from minitorch.ops.shapes.registry import SHAPES
 from minitorch.tensor.base import TensorBase
@@ -166,7 +167,7 @@ def vmap_level(op: Any) -> Any:
 def refuse_as_example(op: Any, args: tuple, kwargs: dict) -> None:
     """Raise what a call with one example raises, if its arguments are wrong: the dimensions in that text are its own."""
     shape = SHAPES.get(op.unqualified)
-    if shape is None:
+    if shape is None or DYNAMIC_SHAPE[0] in op.tags:
         return
     try:
         args, given = map_tensors(lambda t: MetaArray(tuple(t.shape), t.dtype.np), args, kwargs)
@@ -179,13 +180,14 @@ def refuse_as_example(op: Any, args: tuple, kwargs: dict) -> None:
         return
 
 
-def refused(op: Any, *, why: str) -> Rule:
+def refused(op: Any, *, why: str, call: str = "") -> Rule:
     """Return the rule of an operator that vmap cannot have: one whose result is no tensor, or has a shape that varies."""
 
     def rule(info: Any, in_dims: tuple, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         raise RuntimeError(
-            f"vmap: {op.basename}() of a batched tensor ({op.qualname}) is not possible: {why}. Write it with operators "
-            "whose results are tensors of a shape that does not depend on values, such as where, or call it outside of vmap."
+            f"vmap: {call or op.basename + '()'} of a batched tensor ({op.qualname}) is not possible: {why}. Write it with "
+            "operators whose results are tensors of a shape that does not depend on values, such as where, or call it outside "
+            "of vmap."
         )
 
     return rule

@@ -25,6 +25,38 @@ def host_array(tensor: Any) -> Any:
     return handle
 
 
+def has_elements(tensor: Any) -> bool:
+    """Return whether a tensor's elements can be read: not if it is one example of many, under ``vmap``."""
+    handle = tensor.handle
+    while isinstance(handle, WrapperHandle):
+        try:
+            handle = handle.readable().handle
+        except RuntimeError:
+            return False
+    return True
+
+
+def innermost(tensor: Any) -> Any:
+    """Return the tensor inside of all wrappers: of a batched one all examples.
+
+    For looks at values that decide how to compute, not what: the decision is one for all examples.
+    """
+    while isinstance(tensor.handle, WrapperHandle):
+        tensor = tensor.handle.value
+    return tensor
+
+
+def is_followed(tensor: Any) -> bool:
+    """Return whether a derivative by a tensor may be asked for, in reverse or forward mode, at any level."""
+    while True:
+        bases = [tensor] if tensor.view_info is None else [tensor, tensor.view_info.base]
+        if tensor.requires_grad or any((t.autograd_meta or {}).get("tangents") for t in bases):
+            return True
+        if not isinstance(tensor.handle, WrapperHandle):
+            return False
+        tensor = tensor.handle.value
+
+
 class WrapperHandle:
     """The handle of a wrapper.
 

@@ -14,7 +14,7 @@ structure(
     along, "_softmax", "_log_softmax", "_softmax_backward_data", "_log_softmax_backward_data", "glu", "glu_backward",
     reduces=False,
 )  # fmt: skip
-structure(pointwise, "log_sigmoid_forward", "_prelu_kernel_backward")
+structure(pointwise, "log_sigmoid_forward", "_prelu_kernel_backward", "native_dropout_backward")
 
 
 @batch_rule("log_sigmoid_backward")

@@ -7,10 +7,12 @@ Note [What new_* makes]
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from minitorch.core.dtype import complex128, float64, get_default_complex_dtype, get_default_dtype
 from minitorch.core.memory_format import contiguous_format, preserve_format
+from minitorch.functorch.along import rows
 from minitorch.functorch.layout import fold, padded, rank, sizes, to_front
 from minitorch.functorch.rules import Rule, batch_rule, inplace_batch_rule, refused, structure
 from minitorch.ops import functions as F
@@ -118,7 +120,11 @@ def resize_(info: Any, in_dims: tuple, self: Any, size: Any, *, memory_format: A
             f"vmap: resize_() keeps what lies in memory, example after example: the mapped dimension must be the first, and it "
             f"is {in_dims[0]}, and the memory format contiguous, and it is {memory_format}. Use reshape or new_empty."
         )
+    # Each example keeps its first elements, which then lie elsewhere; resize_ keeps those of all memory.
+    kept = min(math.prod(size), math.prod(sizes(self, 0)))
+    first = F.clone(rows(self, 0, info.batch_size)[:, :kept])
     F.resize_(self, [info.batch_size, *size])
+    F.copy_(F.view(self, [info.batch_size, math.prod(size)])[:, :kept], first)
 
 
 # ---------------------------------------------------------------- ranges between tensors
@@ -176,7 +182,11 @@ structure(between, "logspace.Tensor_Tensor", "logspace.Tensor_Scalar", "logspace
 # ---------------------------------------------------------------- to Python
 
 structure(
-    refused, "_local_scalar_dense", "is_nonzero",
-    why="it looks like a Python value is asked for with .item(), float() or bool(), or a branch is taken by a tensor: "
-    "data-dependent control flow. There is one value for each example",
+    refused, "_local_scalar_dense", call=".item()",
+    why="a Python value is asked for, by .item(), by float(), or by bool() as in data-dependent control flow (an if or while of "
+    "a tensor), and each example has another one",
+)  # fmt: skip
+structure(
+    refused, "is_nonzero",
+    why="it looks like data-dependent control flow: a Python bool is asked for, and each example has another one",
 )  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.functorch.batch_rules import checks  # noqa: F401  (what they look at)
 from minitorch.functorch.layout import batched, rank, sizes
 from minitorch.functorch.leading import aligned, leading_batch, one_example
 from minitorch.functorch.rules import batch_rule, structure

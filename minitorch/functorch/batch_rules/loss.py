@@ -11,8 +11,7 @@ import math
 from typing import Any
 
 from minitorch.core.dtype import int64
-from minitorch.functorch.batch_rules.pointwise import lined_up
-from minitorch.functorch.layout import batched, fold, rank, sizes, to_front
+from minitorch.functorch.layout import batched, fold, lined_up, rank, sizes, to_front
 from minitorch.functorch.rules import Rule, batch_rule, structure
 from minitorch.ops import functions as F
 from minitorch.ops.shapes.common import broadcast_shapes

@@ -299,5 +299,4 @@ operator(
     "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
     out="hash_tensor.out",
 )
-operator("_any_zero(Tensor self) -> bool", variants=0)
 operator("_assert_async.msg(Tensor self, str assert_msg) -> ()", variants=0)
