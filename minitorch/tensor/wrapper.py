@@ -46,23 +46,18 @@ def innermost(tensor: Any) -> Any:
     return tensor
 
 
-def unwrap_ended(tensor: Any) -> Any:
-    """Return a tensor without the wrappers of transforms that have ended."""
-    while isinstance(tensor.handle, WrapperHandle) and tensor.handle.ended:
-        tensor = tensor.handle.value
-    return tensor
-
-
 def is_followed(tensor: Any) -> bool:
     """Return whether a derivative by a tensor may be asked for, in reverse or forward mode, at any level."""
-    tensor = unwrap_ended(tensor)
     while True:
-        bases = [tensor] if tensor.view_info is None else [tensor, tensor.view_info.base]
-        if tensor.requires_grad or any((t.autograd_meta or {}).get("tangents") for t in bases):
-            return True
-        if not isinstance(tensor.handle, WrapperHandle):
+        handle = tensor.handle
+        is_wrapper = isinstance(handle, WrapperHandle)
+        if not (is_wrapper and handle.ended):
+            bases = [tensor] if tensor.view_info is None else [tensor, tensor.view_info.base]
+            if tensor.requires_grad or any((t.autograd_meta or {}).get("tangents") for t in bases):
+                return True
+        if not is_wrapper:
             return False
-        tensor = tensor.handle.value
+        tensor = handle.value
 
 
 class WrapperHandle:

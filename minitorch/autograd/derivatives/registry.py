@@ -12,7 +12,7 @@ from minitorch.tensor.wrapper import is_followed
 Formula = Callable[..., Any]
 
 
-def is_differentiated(*tensors: Any) -> bool:
+def is_differentiated_again(*tensors: Any) -> bool:
     """Return whether what a formula makes of these tensors may be differentiated itself, by operators with derivatives."""
     return is_grad_enabled() and any(t is not None and is_followed(t) for t in tensors)
 
