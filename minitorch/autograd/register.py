@@ -56,7 +56,7 @@ def _register_operator(name: str, declaration: Any, op: Operator) -> None:
         op.register("ADInplaceOrView", InplaceBookkeeping())
         return
     op.register("Autograd", AutogradKernel(DERIVATIVES.get(name)))
-    if is_view(declaration) and name != "detach":  # which shares memory but is no view (spec A7)
+    if is_view(declaration) and name not in ("detach", "lift_fresh"):  # they share memory but are no views (spec A7)
         op.register("ADInplaceOrView", ViewBookkeeping())
 
 

@@ -11,6 +11,7 @@ from minitorch.core.device import device
 from minitorch.core.meta_array import MetaArray
 from minitorch.dispatch.keys import BACKEND_MASK, BACKENDS
 from minitorch.tensor.base import DEVICE_OF_BACKEND, TensorBase
+from minitorch.tensor.wrapper import WrapperHandle
 
 
 class Memory:
@@ -164,6 +165,8 @@ def memory_of(tensor: TensorBase) -> Memory:
 
 def storage_offset(tensor: TensorBase) -> int:
     """Return where the first element stands in the storage, in elements."""
+    if isinstance(tensor.handle, WrapperHandle):
+        return tensor.handle.storage_offset
     cell = tensor.storage_cell
     if cell is None:
         return 0 if not isinstance(tensor.handle, MetaArray) else tensor.handle.offset // tensor.handle.itemsize

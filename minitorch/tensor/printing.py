@@ -22,6 +22,7 @@ from minitorch.core.dtype import (
     int64,
 )
 from minitorch.core.layout import strided
+from minitorch.tensor.wrapper import WrapperHandle
 
 
 class _Options:
@@ -265,6 +266,9 @@ def tensor_text(tensor: Any, contents: str | None = None) -> str:
         Printed in place of the elements.
     """
     name = type(tensor).__name__
+    if isinstance(tensor.handle, WrapperHandle):
+        suffixes = [text for text in (_history(tensor),) if text is not None]
+        return ", ".join([f"{tensor.handle.printed_name}({tensor.handle.text()}", *suffixes]) + ")"
     prefix = "tensor(" if name in ("Tensor", "Parameter") else f"{name}("
     indent = len(prefix)
     dtype = tensor.dtype

@@ -22,6 +22,9 @@ class WrapperHandle:
 
     __slots__ = ("__weakref__", "value")
 
+    # What the tensor is called where it is printed.
+    printed_name = "WrappedTensor"
+
     # NumPy must refuse a wrapper that reaches a kernel by mistake, not take it for an object.
     __array_ufunc__ = None
 
@@ -33,6 +36,22 @@ class WrapperHandle:
             f"{type(self).__name__}: a tensor inside of a transform has no memory to read. Return it from the transformed "
             "function, and read it there."
         )
+
+    def text(self) -> str:
+        """Return what is printed inside of the tensor's name."""
+        return repr(self.value)
+
+    def set_from(self, tensor: TensorBase, source: Any, storage_offset: int, size: Any, stride: Any) -> Any:
+        """Do what `Tensor.set_` does to `tensor`, whose handle this is."""
+        raise RuntimeError(
+            f"set_(): a tensor inside of a transform (shape {list(self.shape)}) has no storage of its own that could be "
+            "replaced. Call set_() outside of the transformed function."
+        )
+
+    @property
+    def storage_offset(self) -> int:
+        """Where its first element stands in the memory of the tensor inside, in elements."""
+        return self.value.storage_offset()
 
     @property
     def shape(self) -> tuple:
