@@ -157,12 +157,16 @@ def unfold_inverse(step, base, changed):
     if width < size and count > 1:
         refuse_overlap(step)
     sizes = list(base.shape)
-    back = F.unfold_backward(changed, sizes, dim, size, width)
-    if base.ndim == 0 or (width == size and count * size == sizes[dim]):
-        return back
-    # Elements between and after the windows are not seen.
-    seen = F.unfold_backward(F.ones_like(changed), sizes, dim, size, width)
-    return F.where(F.ne(seen, 0), back, base)
+    if base.ndim == 0:
+        return F.reshape(changed, [])
+    # The windows side by side are slices of the base; elements between and after them are not seen.
+    dim %= base.ndim
+    flat = list(base.shape)
+    flat[dim] = count * size
+    source = F.reshape(F.movedim(changed, -1, dim + 1), flat)
+    starts = F.arange(0, count * width, width, device=base.device)
+    places = F.add(F.reshape(starts, [count, 1]), F.arange(size, device=base.device))
+    return F.index_copy(base, dim, F.reshape(places, [-1]), source)
 
 
 @inverse("expand")

@@ -16,12 +16,14 @@ Note [Operators without a kind]
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from minitorch.core.memory_format import contiguous_format, format_strides
 from minitorch.core.meta_array import MetaArray, contiguous_strides
 from minitorch.dispatch.keys import FUNCTIONALIZE
 from minitorch.dispatch.operator import OPERATORS, Kernel, Operator
+from minitorch.functionalize.layout import result_geometries, same_layout, tensors_in
 from minitorch.functionalize.levels import below, current_level
 from minitorch.functionalize.wrapper import (
     FunctionalHandle,
@@ -63,17 +65,6 @@ MUTATING_FORMS = {
 }
 
 
-def tensors_in(values: Any) -> list[TensorBase]:
-    """Return the tensors among arguments, those in lists too."""
-    found = []
-    for value in values:
-        if isinstance(value, TensorBase):
-            found.append(value)
-        elif isinstance(value, (list, tuple)):
-            found += tensors_in(value)
-    return found
-
-
 def any_functional(tensors: Any, level: int) -> bool:
     """Return whether one of some tensors is a functional one of `level`."""
     return any(t.key_set & FUNCTIONALIZE and handle_at(t, level) is not None for t in tensors)
@@ -94,13 +85,19 @@ def unwrapped_call(args: tuple, kwargs: dict | None, level: int) -> tuple[tuple,
     return tuple([unwrapped(a, level) for a in args]), keywords
 
 
-def wrapped(result: Any, level: int) -> Any:
-    """Return a result with its tensors wrapped."""
+def wrapped(result: Any, level: int, geometries: Iterator[MetaArray] = iter(())) -> Any:
+    """Return a result with its tensors wrapped; `geometries`, if any, are theirs in order."""
     if isinstance(result, TensorBase):
-        return wrap_value(result, level)
+        return wrap_value(result, level, next(geometries, None))
     if isinstance(result, (list, tuple)):
-        return type(result)([wrapped(item, level) for item in result])
+        return type(result)([wrapped(item, level, geometries) for item in result])
     return result
+
+
+def lies_elsewhere(tensor: TensorBase, level: int) -> bool:
+    """Return whether a functional tensor's value has other strides than the program knows."""
+    handle = handle_at(tensor, level)
+    return handle is not None and not same_layout(handle.value.handle, handle.geometry)
 
 
 def call_below(op: Operator, args: tuple, kwargs: dict | None, level: int) -> Any:
@@ -140,7 +137,11 @@ class OutOfPlaceKernel(Kernel):
         level = current_level()
         tensors = tensors_in((*args, *(kwargs or {}).values()))
         result = call_below(op, args, kwargs, level)
-        return wrapped(result, level) if not tensors or any_functional(tensors, level) else result
+        if tensors and not any_functional(tensors, level):
+            return result
+        if any(lies_elsewhere(t, level) for t in tensors):
+            return wrapped(result, level, iter(result_geometries(op, args, kwargs)))
+        return wrapped(result, level)
 
 
 class ViewKernel(Kernel):

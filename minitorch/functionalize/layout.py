@@ -5,8 +5,10 @@ Note [Two layouts]
     functionalization: ``x.t()`` has the strides of a transpose, and an in-place operator changes
     no strides.  So `reshape` makes a view where it would have made one.  The value behind may lie
     differently, since it came out of an out-of-place operator.  The geometry of a view is computed
-    by the Meta kernel of its operator.  Four operators read memory and not just elements; for
-    them the value is laid out first (`for_view`, `laid_out`).
+    by the Meta kernel of its operator; that of a fresh result is the value's, unless an argument's
+    value lies differently from what the program knows: then the Meta kernel is asked too
+    (`result_geometries`).  Four operators read memory and not just elements; for them the value is
+    laid out first (`for_view`, `laid_out`).
 """
 
 from __future__ import annotations
@@ -15,15 +17,17 @@ from typing import Any
 
 from minitorch.core.memory_format import contiguous_format
 from minitorch.core.meta_array import MetaArray, contiguous_strides
-from minitorch.dispatch.keys import AUTOGRAD_KEYS
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOCAST_KEYS, AUTOGRAD_KEYS, BACKEND_SELECT
+from minitorch.dispatch.local_state import ForceKeysGuard
 from minitorch.dispatch.tensor_keys import tensor_keys
 from minitorch.ops import functions as F
 from minitorch.ops.shapes.geometry import infer_size, view_strides
-from minitorch.tensor.base import make_storage, new_tensor
+from minitorch.tensor.base import TensorBase, make_storage, new_tensor
 from minitorch.tensor.memory import memory_of
 from minitorch.tensor.wrapper import WrapperHandle
 
-_META = tensor_keys("Dense", "Meta") & ~AUTOGRAD_KEYS
+_ABOVE_BACKENDS = AUTOGRAD_KEYS | AD_INPLACE_OR_VIEW | AUTOCAST_KEYS
+_META = tensor_keys("Dense", "Meta") & ~_ABOVE_BACKENDS
 
 
 def geometry_of(value: Any) -> MetaArray:
@@ -53,6 +57,39 @@ def view_geometry(op: Any, geometry: MetaArray, args: tuple, kwargs: dict | None
     entry = op.lookup_raw(_META)
     result = entry.kernel.run(op, entry, (stand_in, *args), kwargs)
     return [r.handle for r in result] if isinstance(result, (list, tuple)) else result.handle
+
+
+def result_geometries(op: Any, args: tuple, kwargs: dict | None) -> list[MetaArray]:
+    """Return the geometry of each tensor that an out-of-place operator would return for these arguments.
+
+    Empty where that depends on elements, or the operator has no Meta kernel.
+    """
+
+    def stand_in(value: Any) -> Any:
+        if isinstance(value, TensorBase):
+            return new_tensor(geometry_of(value), _META)
+        if isinstance(value, (list, tuple)) and value and not isinstance(value[0], (int, float)):
+            return [stand_in(item) for item in value]
+        return value
+
+    keywords = {name: stand_in(value) for name, value in kwargs.items()} if kwargs else None
+    with ForceKeysGuard(BACKEND_SELECT, _ABOVE_BACKENDS):
+        try:
+            result = op.call(tuple([stand_in(a) for a in args]), keywords)
+        except (NotImplementedError, RuntimeError, TypeError, ValueError):
+            return []
+    return [t.handle for t in tensors_in([result])]
+
+
+def tensors_in(values: Any) -> list[TensorBase]:
+    """Return the tensors among values, those in lists too."""
+    found = []
+    for value in values:
+        if isinstance(value, TensorBase):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += tensors_in(value)
+    return found
 
 
 def same_layout(handle: Any, geometry: MetaArray) -> bool:

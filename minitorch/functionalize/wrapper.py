@@ -17,6 +17,7 @@ import numpy as np
 from minitorch.core.dtype import from_numpy_dtype
 from minitorch.core.meta_array import MetaArray
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, FUNCTIONALIZE
+from minitorch.dispatch.operator import OPERATORS
 from minitorch.dispatch.tensor_keys import functional_wrapper_keys
 from minitorch.functionalize.layout import geometry_of, view_geometry
 from minitorch.functionalize.levels import below, reapplies_views
@@ -131,6 +132,11 @@ class FunctionalHandle(WrapperHandle):
     def storage_offset(self) -> int:
         return self.geometry.offset // max(self.itemsize, 1)
 
+    def tolist(self) -> Any:
+        """Return the elements as nested lists: splits and losses take sizes from tensors."""
+        self.sync()
+        return self.value.tolist()
+
     def text(self) -> str:
         """Return what is printed for the elements."""
         self.sync()
@@ -196,9 +202,11 @@ def value_at(tensor: Any, level: int) -> Any:
     return tensor
 
 
-def wrap_value(value: TensorBase, level: int) -> TensorBase:
-    """Return a functional tensor of its own around a value."""
+def wrap_value(value: TensorBase, level: int, geometry: MetaArray | None = None) -> TensorBase:
+    """Return a functional tensor of its own around a value; `geometry` is how the program thinks that it lies."""
     storage = FunctionalStorage(value, level)
+    if geometry is not None and geometry.shape == storage.geometry.shape and geometry.dtype == storage.geometry.dtype:
+        storage.geometry = storage.root = geometry
     return _around(FunctionalHandle(value, storage, (), storage.geometry), value, storage)
 
 
@@ -212,13 +220,11 @@ def _around(handle: FunctionalHandle, value: TensorBase, counter: Any) -> Tensor
 
 def view_handles(handle: FunctionalHandle, op: Any, args: tuple, kwargs: dict | None) -> Any:
     """Return the handle of the view that `op` makes of a synced one, or the list of them if it makes several."""
-    chain, source = handle.chain, handle.geometry
     if op.unqualified == "as_strided":
-        # It reads the storage, whatever view it is called on, so it starts at the base.
         size, stride, offset = (*args, None)[:3]
-        offset = handle.storage_offset if offset is None else offset
-        args = (list(size), list(stride), offset)
-        chain, source = (), handle.storage.geometry
+        args = (list(size), list(stride), handle.storage_offset if offset is None else offset)
+        handle = _base_as(handle)
+    chain, source = handle.chain, handle.geometry
     geometry = view_geometry(op, source, args, kwargs)
     several = isinstance(geometry, list)
     copies = not reapplies_views()
@@ -229,12 +235,23 @@ def view_handles(handle: FunctionalHandle, op: Any, args: tuple, kwargs: dict | 
     if not steps:
         return []
     with below(handle.level):
-        made = steps[0].make_all(handle.storage.base if op.unqualified == "as_strided" else handle.value)
+        made = steps[0].make_all(handle.value)
     values = list(made) if several else [made]
     handles = [
         FunctionalHandle(v, handle.storage, (*chain, step), step.geometry) for v, step in zip(values, steps, strict=True)
     ]
     return handles if several else handles[0]
+
+
+def _base_as(handle: FunctionalHandle) -> FunctionalHandle:
+    """Return the base of a synced handle, seen in its dtype: `as_strided` starts there, whatever view it is called on."""
+    storage = handle.storage
+    base = FunctionalHandle(storage.base, storage, (), storage.geometry)
+    if base.dtype == handle.dtype:
+        return base
+    if base.dtype.kind == "c" and handle.dtype.kind == "f" and base.itemsize == 2 * handle.itemsize:
+        return view_handles(base, OPERATORS["aten::view_as_real"], (), None)
+    return view_handles(base, OPERATORS["aten::view.dtype"], (from_numpy_dtype(handle.dtype),), None)
 
 
 def wrap_view(source: TensorBase, handle: FunctionalHandle) -> TensorBase:

@@ -16,6 +16,7 @@ from minitorch.dispatch.tensor_keys import python_keys
 from minitorch.tensor import exchange, indexing, memory
 from minitorch.tensor.base import TensorBase, VersionCounter, new_tensor, set_classes
 from minitorch.tensor.operators import F
+from minitorch.tensor.wrapper import WrapperHandle
 
 
 class Tensor(TensorBase):
@@ -334,6 +335,8 @@ class Tensor(TensorBase):
     def tolist(self) -> Any:
         """Return its elements as nested lists of Python numbers; a number for a 0-dim tensor."""
         handle = self.detach().cpu().handle
+        if isinstance(handle, WrapperHandle):
+            return handle.tolist()
         return (handle.astype(np.float32) if handle.dtype.kind == "V" else handle).tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
@@ -357,6 +360,8 @@ class Tensor(TensorBase):
                 "memory first."
             )
         handle = self.handle
+        if isinstance(handle, WrapperHandle):
+            return handle.__array__()
         if not handle.flags.writeable:  # of a view that overlaps itself (binding, Note [Memory that overlaps itself])
             writable = memory.memory_of(self).writable(self.storage_of().root, handle)
             return handle if writable is None else writable

@@ -37,6 +37,10 @@ class WrapperHandle:
             "function, and read it there."
         )
 
+    def tolist(self) -> Any:
+        """Return the elements as nested lists, where the tensor inside is one with elements."""
+        return self.__array__()
+
     def text(self) -> str:
         """Return what is printed inside of the tensor's name."""
         return repr(self.value)
