@@ -348,8 +348,10 @@ class CopySlices(Node):
 
     def apply(self, grads: list) -> list:
         incoming = grads[0]
-        # In the memory layout of the base, where every view that the base had is possible.
-        grad = F.empty_strided(*self.geometry, dtype=incoming.dtype, device=incoming.device)
+        # In the memory layout of the base, where every view that the base had is possible; and wrapped as
+        # the gradient is, where a level wraps tensors.
+        shape, stride = self.geometry
+        grad = F.new_empty_strided(incoming, list(shape), list(stride))
         grad.copy_(incoming)
         part = self.slice_of(grad)
         results = list(self.inner.apply([F.clone(part)]))

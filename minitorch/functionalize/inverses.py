@@ -156,7 +156,6 @@ def unfold_inverse(step, base, changed):
     count = changed.shape[dim % max(base.ndim, 1)]
     if width < size and count > 1:
         refuse_overlap(step)
-    sizes = list(base.shape)
     if base.ndim == 0:
         return F.reshape(changed, [])
     # The windows side by side are slices of the base; elements between and after them are not seen.

@@ -458,7 +458,7 @@ class CustomKernel(OutOfPlaceKernel):
 
 def kernel_of(op: Operator) -> Kernel:
     """Return the kernel for a declared operator, by its kind."""
-    declaration = op.declaration
+    declaration: Any = op.declaration
     name = declaration.name
     implicit = op.active("CompositeImplicitAutograd")
     if name == "resize_":
@@ -474,7 +474,7 @@ def kernel_of(op: Operator) -> Kernel:
         return MutatingKernel(OPERATORS["aten::" + MUTATING_FORMS[name]], written)
     if implicit is not None:
         return CompositeKernel(implicit)
-    explicit = op.active("CompositeExplicitAutograd")
+    explicit: Any = op.active("CompositeExplicitAutograd")
     if declaration.kind == "out":
         return OutKernel(explicit) if isinstance(explicit, DerivedOut) else CompositeKernel(explicit)
     if declaration.kind == "inplace":

@@ -19,5 +19,5 @@ derivative(
         F.complex(abs_t, abs_p * angle_t) * F.polar(F.ones_like(angle_p), angle_p)
     ),
 )
-for name in ("empty_like", "zeros_like", "ones_like", "full_like"):
+for name in ("empty_like", "zeros_like", "ones_like", "full_like", "new_empty", "new_empty_strided"):
     derivative(name)
