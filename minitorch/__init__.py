@@ -79,6 +79,7 @@ _OF_FUNCTIONALIZE = {
     "_enable_functionalization": "enable",
     "_disable_functionalization": "disable",
 }
+_TRANSFORMS = ("vmap",)
 _OF_DEVICE_MODULES = {"_register_device_module": "register_device_module", "get_device_module": "get_device_module"}
 
 
@@ -100,6 +101,10 @@ def __getattr__(name):
         from minitorch import functionalize
 
         return getattr(functionalize, _OF_FUNCTIONALIZE[name])
+    if name in _TRANSFORMS:
+        from minitorch import func
+
+        return getattr(func, name)
     if name in _OF_DEVICE_MODULES:
         from minitorch.backends import device_modules
 

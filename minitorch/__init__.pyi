@@ -67,6 +67,7 @@ from minitorch import backends as backends
 from minitorch import cpu as cpu
 from minitorch import cuda as cuda
 from minitorch import fft as fft
+from minitorch import func as func
 from minitorch import library as library
 from minitorch import linalg as linalg
 from minitorch import masked as masked

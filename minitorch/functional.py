@@ -489,10 +489,12 @@ def histogramdd(
             if range is not None:
                 low, high = range[2 * place], range[2 * place + 1]
             elif column.numel():
-                low, high = F.min(column).item(), F.max(column).item()
+                low, high = F.min(column), F.max(column)
+                narrow = F.where(F.eq(low, high), 0.5, 0.0)
+                low, high = low - narrow, high + narrow
             else:
                 low, high = 0.0, 1.0
-            if low == high:
+            if range is not None and low == high:
                 low, high = low - 0.5, high + 0.5
             given = F.linspace(low, high, given + 1, dtype=input.dtype, device=input.device)
         edges.append(given)
@@ -509,7 +511,9 @@ def histogramdd(
     else:
         values = F.reshape(weight, [-1])
     counts = F.new_zeros(input, [math.prod(sizes)])
-    counts = F.index_add(counts, 0, flat[inside], values[inside])
+    # What is outside counts as nothing, in the first cell: how many rows there are inside would be a shape.
+    flat, values = F.where(inside, flat, 0), F.where(inside, values, 0)
+    counts = F.index_add(counts, 0, flat, values)
     counts = F.reshape(counts, sizes)
     if density:
         counts = counts / F.sum(counts)

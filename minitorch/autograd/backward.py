@@ -7,11 +7,12 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from minitorch.autograd.dual import get_visible, set_visible, share_levels
 from minitorch.autograd.engine import Task
 from minitorch.autograd.graph import GradientEdge, edge_of
 from minitorch.autograd.node import Node, gradient_target, requires_grad
 from minitorch.dispatch.local_state import current
-from minitorch.dispatch.transforms import interpreter_stack, set_interpreter_stack
+from minitorch.dispatch.transforms import inside_transforms, interpreter_stack, set_interpreter_stack
 from minitorch.ops.overriding import handle_operator_call
 from minitorch.tensor.base import TensorBase, is_plain, modes_active
 from minitorch.tensor.operators import F
@@ -105,7 +106,7 @@ def _run(task: Task, roots: list, numbers: list, starts: list) -> list:
 
 
 def _run_in_new_thread(task: Task, roots: list, numbers: list, starts: list) -> list:
-    outer, transforms = current(), interpreter_stack()
+    outer, transforms, visible = current(), interpreter_stack(), get_visible()
     outcome: list = []
 
     def work() -> None:
@@ -113,6 +114,8 @@ def _run_in_new_thread(task: Task, roots: list, numbers: list, starts: list) -> 
         for name in _STATE_OF_THREAD:
             setattr(state, name, getattr(outer, name))
         set_interpreter_stack(transforms)
+        share_levels(outer)
+        set_visible(visible)
         try:
             outcome.append((_run(task, roots, numbers, starts), None))
         except BaseException as error:
@@ -168,6 +171,7 @@ def backward(
     RuntimeError
         If an output has no history, or a gradient is missing for a non-scalar.
     """
+    refuse_inside_transforms("backward()")
     outputs = _as_tuple(tensors)
     if modes_active():
         options = {
@@ -202,8 +206,11 @@ def backward(
     _run(Task(captures, needed, leaves, 1, keep, create_graph), roots, numbers, starts)
 
 
-def _gradients(outputs: tuple, inputs: tuple, grads: tuple, keep_graph: bool, create_graph: bool) -> list:
-    """Return the gradients of `inputs`, None where an output does not depend on one."""
+def gradients_at(outputs: tuple, inputs: tuple, grads: tuple, keep_graph: bool, create_graph: bool) -> list:
+    """Return the gradients of `inputs`, None where no output depends on one.
+
+    `outputs` are tensors that require a gradient, or edges.
+    """
     roots, numbers, starts = _starts(outputs, grads)
     captures: dict = {}
     wanted: list = []
@@ -324,16 +331,14 @@ def grad(
     grads = _as_tuple(grad_outputs)
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        count = grads[0].shape[0]
-        rows = [
-            _gradients(outputs, inputs, tuple(g[i] for g in grads), keep or i < count - 1, create_graph)
-            for i in range(count)
-        ]
-        results: list = [
-            None if any(r[j] is None for r in rows) else F.stack([r[j] for r in rows]) for j in range(len(inputs))
-        ]
+        from minitorch.functorch.vmap import vmap
+
+        def pull_back(*rows: Any) -> list:
+            return gradients_at(outputs, inputs, rows, keep, create_graph)
+
+        results: list = vmap(pull_back, randomness="different")(*grads)
     else:
-        results = _gradients(outputs, inputs, grads, keep, create_graph)
+        results = gradients_at(outputs, inputs, grads, keep, create_graph)
     for i, result in enumerate(results):
         if result is None:
             if materialize_grads:
@@ -344,6 +349,15 @@ def grad(
                     "allow_unused=True if this is the desired behavior."
                 )
     return tuple(results)
+
+
+def refuse_inside_transforms(what: str) -> None:
+    """Raise if a call that writes to ``.grad`` or asks for it is made inside of a function that is being transformed."""
+    if inside_transforms():
+        raise RuntimeError(
+            f"{what} called inside a functorch transform. This is not supported: use minitorch.func.grad or vjp there, or call "
+            f"{what} outside of the function that is being transformed."
+        )
 
 
 def tensor_backward(
@@ -358,7 +372,7 @@ def tensor_backward(
         )
         if handled is not NotImplemented:
             return handled
-    if inputs is None and requires_grad(self):
+    if inputs is None and requires_grad(self) and not inside_transforms():
         start = _root_gradient(self, gradient, 0)
         keep = create_graph if retain_graph is None else retain_graph
         target = gradient_target(self)

@@ -23,11 +23,25 @@ from contextlib import contextmanager
 from typing import Any
 
 from minitorch.autograd import kernel as kernels
+from minitorch.dispatch.keys import FUNCTORCH_KEYS
 from minitorch.dispatch.local_state import current
 from minitorch.ops import functions as F
 
-# The tensors that have a place for each level, outermost level first.
-_levels: list[list[weakref.ref]] = []
+_LEVELS = "forward levels"  # in the thread's `extra`
+# How many levels there are in all threads, under a lock: the kernels ask whether there is one at all.
+_total = 0
+_total_lock = threading.Lock()
+
+
+def levels() -> list[list[weakref.ref]]:
+    """Return, for each level of this thread, the tensors that have a place for it; the outermost first."""
+    return current().extra.get(_LEVELS, [])
+
+
+def share_levels(of: Any) -> None:
+    """Make the levels of another thread those of this one, which works in its place; `of` is that one's state."""
+    if _LEVELS in of.extra:
+        current().extra[_LEVELS] = of.extra[_LEVELS]
 
 
 class _Limit(threading.local):
@@ -39,33 +53,56 @@ class _Limit(threading.local):
 _limit = _Limit()
 
 
+def get_visible() -> int:
+    """Return how many levels, outermost first, the operators called now may see."""
+    return _limit.count
+
+
+def set_visible(count: int) -> int:
+    """Say how many levels the operators called from now on may see; return how many they could."""
+    before, _limit.count = _limit.count, count
+    return before
+
+
+def _count(change: int) -> None:
+    global _total
+    with _total_lock:
+        _total += change
+        kernels.set_forward_levels(_total)
+
+
 def enter_level() -> int:
-    """Begin a level inside those that there are; return its number."""
+    """Begin a level inside those that there are in this thread; return its number."""
     from minitorch.autograd import forward_kernel  # noqa: F401 - tells the kernels what to run
 
-    _levels.append([])
-    kernels.set_forward_levels(len(_levels))
-    return len(_levels) - 1
+    found = current().extra.setdefault(_LEVELS, [])
+    found.append([])
+    _count(1)
+    return len(found) - 1
 
 
 def exit_level() -> None:
     """End the innermost level: its tangents are dropped."""
-    level = len(_levels) - 1
-    for reference in _levels.pop():
+    found = levels()
+    level = len(found) - 1
+    ended = found.pop()
+    if not found:
+        del current().extra[_LEVELS]
+    for reference in ended:
         tensor = reference()
         if tensor is not None and tensor.autograd_meta is not None:
             tensor.autograd_meta.get("tangents", {}).pop(level, None)
-    kernels.set_forward_levels(len(_levels))
+    _count(-1)
 
 
 def level_count() -> int:
-    """Return how many levels there are."""
-    return len(_levels)
+    """Return how many levels there are in this thread."""
+    return len(levels())
 
 
 def visible_count() -> int:
     """Return how many levels the operators called now have to care for."""
-    return min(len(_levels), _limit.count) if current().forward_grad_enabled else 0
+    return min(level_count(), _limit.count) if current().forward_grad_enabled else 0
 
 
 @contextmanager
@@ -124,12 +161,20 @@ def change_tangent(tensor: Any, level: int, tangent: Any) -> None:
             of_base = F.zeros_like(info.base)
         set_tangent(info.base, level, of_base)
         own = tangent_of(tensor, level)
+    if tensor.view_info is None and (tensor.key_set | tangent.key_set) & FUNCTORCH_KEYS:
+        set_tangent(tensor, level, tangent)  # the old one may lack a mapped dimension that the new one has
+        return
     with below(level):
         own.copy_(tangent)
 
 
 def in_layout_of(tensor: Any, tangent: Any, level: int) -> Any:
-    """Return a tangent with the strides of its tensor: itself where it has them."""
+    """Return a tangent with the strides of its tensor: itself where it has them.
+
+    Inside transforms a tangent may have a mapped dimension that its tensor has not: it stays as it is.
+    """
+    if (tensor.key_set | tangent.key_set) & FUNCTORCH_KEYS:
+        return tangent
     pairs = zip(tensor.shape, tensor.stride(), tangent.stride(), strict=True)
     if all(have == wanted or n == 1 for n, wanted, have in pairs) or tensor.numel() == 0:
         return tangent
@@ -145,6 +190,6 @@ def _keep(tensor: Any, level: int, tangent: Any) -> None:
         tensor.autograd_meta = {}
     places = tensor.autograd_meta.setdefault("tangents", {})
     if level not in places:
-        _levels[level].append(weakref.ref(tensor))
+        levels()[level].append(weakref.ref(tensor))
     places[level] = tangent
     tensor.tracked = True  # Note [Untracked calls]

@@ -26,6 +26,7 @@ from minitorch.autograd.dual import (
     tangent_of,
 )
 from minitorch.dispatch.local_state import current
+from minitorch.dispatch.transforms import inside_transforms
 from minitorch.ops import functions as F
 
 __all__ = [
@@ -106,6 +107,15 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
             f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
             f"{list(tangent.shape)}."
         )
+    if inside_transforms():
+        from minitorch.functorch import dual_numbers
+
+        return dual_numbers.make_dual(tensor, tangent, level)
+    return make_dual_here(tensor, tangent, level)
+
+
+def make_dual_here(tensor: Any, tangent: Any, level: int) -> Any:
+    """Return what `make_dual` does, of tensors that autograd sees as they are."""
     if tangent_of(tensor, level) is not None:
         raise RuntimeError(
             f"Making a dual Tensor based on a Tensor that already has a forward gradient at the same level {level} is not "
@@ -125,6 +135,15 @@ def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:
     level = _active(level)
     if level < 0:
         return UnpackedDualTensor(tensor, None)
+    if inside_transforms():
+        from minitorch.functorch import dual_numbers
+
+        return dual_numbers.unpack_dual(tensor, level)
+    return unpack_dual_here(tensor, level)
+
+
+def unpack_dual_here(tensor: Any, level: int) -> UnpackedDualTensor:
+    """Return what `unpack_dual` does, of a tensor that autograd sees as it is."""
     tangent = tangent_of(tensor, level)
     with below(level):
         primal = F.alias(tensor)

@@ -305,7 +305,7 @@ class DualCall:
             if tangent is None:
                 return value
             # The same elements and history, but a tensor of its own to differentiate by.
-            own = F.alias(value) if requires_grad(value) else value.detach().requires_grad_()
+            own = F.alias(value) if requires_grad(value) else _leaf(value.detach())
             inputs.append(own)
             tangents.append(tangent)
             return own
@@ -322,7 +322,7 @@ class DualCall:
                 return [None] * len(outputs)
             again = _listed(self.call_with(replaced))
             places = [i for i, output in enumerate(again) if _is_differentiable(output) and output.requires_grad]
-            weights = [F.zeros_like(again[i]).requires_grad_() for i in places]
+            weights = [_leaf(F.zeros_like(again[i])) for i in places]
             slopes = gradients_of([again[i] for i in places], inputs, weights, create_graph=True, allow_unused=True)
             pairs = [(s, t) for s, t in zip(slopes, tangents, strict=True) if s is not None and s.requires_grad]
             found: list = [None] * len(outputs)
@@ -392,6 +392,13 @@ def _is_recorded(call: DualCall, tangents: list) -> bool:
         return False
     tensors = [t for value in call.values.values() for t in _listed(value) if isinstance(t, TensorBase)]
     return any(requires_grad(t) for t in (*tensors, *tangents))
+
+
+def _leaf(tensor: Any) -> Any:
+    """Ask for the gradient of a new tensor: what `requires_grad_` does, which users may not call inside transforms."""
+    tensor.requires_grad_flag = True
+    tensor.tracked = True
+    return tensor
 
 
 def _listed(result: Any) -> list:

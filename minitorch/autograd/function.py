@@ -38,6 +38,7 @@ from minitorch.autograd.node import (
     requires_grad,
 )
 from minitorch.dispatch.local_state import current
+from minitorch.dispatch.transforms import inside_transforms
 from minitorch.tensor.base import VIEW_CUSTOM_FUNCTION, VIEW_MULTI_OUTPUT, TensorBase
 from minitorch.tensor.operators import F
 
@@ -308,6 +309,16 @@ class Function(metaclass=FunctionMeta):
         separate = cls.setup_context is not Function.setup_context
         if separate or kwargs:
             args = _bound(cls.forward, separate, args, kwargs)
+        if inside_transforms():
+            from minitorch.functorch.custom_function import apply
+
+            return apply(cls, args)
+        return cls._run(args, cls.forward)
+
+    @classmethod
+    def _run(cls, args: tuple, forward: Callable) -> Any:
+        """Do what `apply` does, computing the outputs by `forward`."""
+        separate = cls.setup_context is not Function.setup_context
         node = cls._backward_cls()
         node.sequence = next_sequence()
         node.runs_always = True
@@ -325,10 +336,10 @@ class Function(metaclass=FunctionMeta):
         state.grad_enabled = state.forward_grad_enabled = False
         try:
             if separate:
-                output = cls.forward(*args)
+                output = forward(*args)
                 cls.setup_context(node, args, output)
             else:
-                output = cls.forward(node, *args)
+                output = forward(node, *args)
         finally:
             state.grad_enabled, state.forward_grad_enabled = enabled, forward_enabled
         outputs = output if isinstance(output, tuple) else (output,)

@@ -11,6 +11,7 @@ from typing import Any
 from minitorch.autograd.hooks import RemovableHandle, add_hook
 from minitorch.autograd.node import Node, attach_history, gradient_target, next_sequence
 from minitorch.core.dtype import from_numpy_dtype
+from minitorch.dispatch.keys import FUNCTORCH_KEYS
 from minitorch.dispatch.local_state import current
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.tensor.base import (
@@ -347,12 +348,7 @@ class CopySlices(Node):
         return f"<CopySlices object at {hex(id(self))}>"
 
     def apply(self, grads: list) -> list:
-        incoming = grads[0]
-        # In the memory layout of the base, where every view that the base had is possible; and wrapped as
-        # the gradient is, where a level wraps tensors.
-        shape, stride = self.geometry
-        grad = F.new_empty_strided(incoming, list(shape), list(stride))
-        grad.copy_(incoming)
+        grad = self.laid_out(grads[0])
         part = self.slice_of(grad)
         results = list(self.inner.apply([F.clone(part)]))
         first = results[self.slot] if self.slot >= 0 else None
@@ -361,8 +357,16 @@ class CopySlices(Node):
         elif first is None:
             part.zero_()
         else:
+            if first.key_set & FUNCTORCH_KEYS:
+                # It may have a mapped dimension that the incoming gradient has not.
+                grad = self.laid_out(F.add(grad, F.sum(F.zeros_like(first))))
+                part = self.slice_of(grad)
             part.copy_(first)
         return [grad, *_without(results, self.slot)]
+
+    def laid_out(self, grad: Any) -> Any:
+        """Return a copy in the memory layout of the base, where every view that the base had is possible."""
+        return grad.new_empty_strided(*self.geometry).copy_(grad)
 
     def slice_of(self, base: Any) -> Any:
         """Return the view that was changed, of `base`."""

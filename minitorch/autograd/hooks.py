@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minitorch.autograd.node import Node, gradient_target
+from minitorch.dispatch.transforms import inside_transforms
 from minitorch.tensor.base import TensorBase
 
 _next_id = 0
@@ -113,6 +114,11 @@ def retain_grad(self: Any) -> None:
     """
     if not self.requires_grad:
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if inside_transforms():
+        raise RuntimeError(
+            "You are attempting to call Tensor.retain_grad() inside of a function being transformed by a functorch transform. "
+            "This is unsupported: return the tensor, and ask minitorch.func.grad or vjp for the gradient by it."
+        )
     target = gradient_target(self)
     if not isinstance(target, Node):
         return

@@ -226,8 +226,11 @@ AUTOGRAD_KEYS = AUTOGRAD | AUTOGRAD_OTHER | AUTOGRAD_NESTED
 FUNCTORCH_FRONT = functionality_bit("FuncTorchDynamicLayerFrontMode")
 FUNCTORCH_BACK = functionality_bit("FuncTorchDynamicLayerBackMode")
 FUNCTORCH_LAYERS = FUNCTORCH_FRONT | FUNCTORCH_BACK
+FUNCTORCH_BATCHED = functionality_bit("FuncTorchBatched")
+FUNCTORCH_GRAD_WRAPPER = functionality_bit("FuncTorchGradWrapper")
+FUNCTORCH_VMAP_MODE = functionality_bit("FuncTorchVmapMode")
 # What transforms put on the tensors they wrap.
-FUNCTORCH_KEYS = functionality_bit("FuncTorchBatched") | functionality_bit("FuncTorchGradWrapper")
+FUNCTORCH_KEYS = FUNCTORCH_BATCHED | FUNCTORCH_GRAD_WRAPPER
 PYTHON_KEYS = PYTHON | PYTHON_TLS_SNAPSHOT
 AUTOCAST_KEYS = 0
 for _name in FUNCTIONALITIES:
@@ -250,6 +253,8 @@ def full_after_bits(key: DispatchKey) -> int:
 
 
 AFTER_AUTOGRAD = full_after_bits(DispatchKey.AutogradOther)  # type: ignore[attr-defined]
+AFTER_FUNCTORCH_FRONT = full_after_bits(DispatchKey.FuncTorchDynamicLayerFrontMode)  # type: ignore[attr-defined]
+AFTER_FUNCTORCH_BACK = full_after_bits(DispatchKey.FuncTorchDynamicLayerBackMode)  # type: ignore[attr-defined]
 AFTER_AD_INPLACE_OR_VIEW = full_after_bits(DispatchKey.ADInplaceOrView)  # type: ignore[attr-defined]
 
 DEFAULT_INCLUDED = BACKEND_SELECT | AD_INPLACE_OR_VIEW

@@ -8,12 +8,10 @@ to call on with it out of the way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
-from minitorch.dispatch.keys import FUNCTORCH_LAYERS
+from minitorch.dispatch.keys import FUNCTORCH_FRONT, FUNCTORCH_LAYERS
 from minitorch.dispatch.local_state import current
 
 _STACK = "transforms"  # in the thread's `extra`
@@ -53,14 +51,26 @@ class Interpreter:
     ambient : tuple of (int, int) or None
         What the thread included and excluded when the call that is being interpreted was made;
         the level that enters the stack sets it. None where no call is under way.
+    grad_enabled_outside : bool
+        False where the transform makes gradients of its own and the code around it wants none.
     """
 
     transform: TransformType
+    grad_enabled_outside = True
 
     def __init__(self) -> None:
         self.level = 0
         self.ambient: tuple[int, int] | None = None
         self._outer: tuple[tuple[Interpreter, ...], int] | None = None
+
+    def process(self, op: Any, args: tuple, kwargs: dict | None) -> Any:
+        """Run the part of a call that is this transform's, and through it the rest of the call."""
+        raise NotImplementedError(f"{type(self).__name__} does not interpret calls")
+
+    def leave(self, op: Any, args: tuple, kwargs: dict | None) -> Any:
+        """Send a call on to the code around this transform, which has done its part."""
+        with self.lower():
+            return op.call(args, kwargs)
 
     def __enter__(self) -> Any:
         if self._outer is not None:
@@ -82,28 +92,45 @@ class Interpreter:
         self._outer = None
         self.level = 0
 
-    @contextmanager
-    def lower(self) -> Iterator[None]:
-        """Scope: calls are made as the code around this transform would make them.
+    def lower(self) -> Lowered:
+        """Return a scope in which calls are made as the code around this transform would make them.
 
         The innermost transform, which must be this one, is out of the stack, and the ambient key sets
         are those of the call that is being interpreted.
         """
-        stack = interpreter_stack()
-        if not stack or stack[-1] is not self:
-            raise RuntimeError(f"{type(self).__name__} is not the innermost transform of this thread")
+        return Lowered(self)
+
+
+class Lowered:
+    """The scope that `Interpreter.lower` returns."""
+
+    __slots__ = ("_grad_enabled", "_interpreter", "_keys", "_stack")
+
+    def __init__(self, interpreter: Interpreter):
+        self._interpreter = interpreter
+
+    def __enter__(self) -> None:
+        interpreter = self._interpreter
         state = current()
-        saved = (state.included, state.excluded)
-        if self.ambient is not None:
-            state.included, state.excluded = self.ambient
+        stack = state.extra.get(_STACK, ())
+        if not stack or stack[-1] is not interpreter:
+            raise RuntimeError(f"{type(interpreter).__name__} is not the innermost transform of this thread")
+        self._stack = stack
+        self._keys = (state.included, state.excluded)
+        self._grad_enabled = state.grad_enabled
+        if interpreter.ambient is not None:
+            state.included, state.excluded = interpreter.ambient
+        if not interpreter.grad_enabled_outside:
+            state.grad_enabled = False
         state.extra[_STACK] = stack[:-1]
         if len(stack) == 1:
             state.included &= ~FUNCTORCH_LAYERS
-        try:
-            yield
-        finally:
-            state.extra[_STACK] = stack
-            state.included, state.excluded = saved
+
+    def __exit__(self, *exc_info: Any) -> None:
+        state = current()
+        state.extra[_STACK] = self._stack
+        state.included, state.excluded = self._keys
+        state.grad_enabled = self._grad_enabled
 
 
 class VmapLevel(Protocol):
@@ -113,7 +140,7 @@ class VmapLevel(Protocol):
     batch_size: int
     randomness: str
 
-    def lower(self) -> AbstractContextManager[None]:
+    def lower(self) -> Lowered:
         """Return the scope in which this level is out of the way."""
         ...
 
@@ -129,6 +156,12 @@ class VmapLevel(Protocol):
 def interpreter_stack() -> tuple[Interpreter, ...]:
     """Return the active transforms of this thread, the innermost last."""
     return current().extra.get(_STACK, ())
+
+
+def inside_transforms() -> bool:
+    """Return whether calls made now go through a transform (not so in a `scopes.disable_functorch` scope)."""
+    state = current()
+    return bool(state.extra.get(_STACK)) and not state.excluded & FUNCTORCH_FRONT
 
 
 def set_interpreter_stack(stack: tuple[Interpreter, ...]) -> None:

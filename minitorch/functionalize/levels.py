@@ -15,7 +15,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, FUNCTIONALIZE
 from minitorch.dispatch.local_state import ExcludeKeysGuard, current
-from minitorch.dispatch.transforms import TransformType, interpreter_stack
+from minitorch.dispatch.transforms import Interpreter, TransformType, interpreter_stack
+
+DEAD = -2  # the level of a transform that has ended (spec G7)
 
 _REAPPLY = "functionalization reapplies views"  # in the thread's `extra`
 # A wrapper takes part in autograd itself, so the tensor inside must not again.
@@ -28,6 +30,27 @@ def current_level() -> int:
     if stack and stack[-1].transform is TransformType.Functionalize:
         return stack[-1].level
     return 0
+
+
+def transform_at(level: int) -> Interpreter | None:
+    """Return the transform of a level; None for level 0, which is none.
+
+    Raises
+    ------
+    RuntimeError
+        If no transform is active at that level.
+    """
+    if level == 0:
+        return None
+    stack = interpreter_stack()
+    if not 0 < level <= len(stack):
+        raise RuntimeError(f"functionalization at level {level}: the levels of transforms here are 1 to {len(stack)}")
+    return stack[level - 1]
+
+
+def level_of(owner: Interpreter | None) -> int:
+    """Return the level that a wrapper's transform has; `DEAD` if it has ended: numbers of levels are used again."""
+    return 0 if owner is None else owner.level or DEAD
 
 
 def below(level: int) -> AbstractContextManager:

@@ -20,10 +20,11 @@ from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, FUNCTIONALIZE
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.dispatch.tensor_keys import functional_wrapper_keys
 from minitorch.functionalize.layout import geometry_of, view_geometry
-from minitorch.functionalize.levels import below, reapplies_views
+from minitorch.functionalize.levels import DEAD, below, level_of, reapplies_views, transform_at
 from minitorch.functionalize.views import ViewStep
 from minitorch.ops import functions as F
 from minitorch.tensor.base import Storage, TensorBase, new_tensor
+from minitorch.tensor.memory import MetaMemory
 from minitorch.tensor.wrapper import WrapperHandle
 
 Chain = tuple[ViewStep, ...]
@@ -40,21 +41,28 @@ class FunctionalStorage(Storage):
         How the base lies in memory, as the program knows it.
     original : TensorBase
         The tensor that was wrapped.
+    owner : Interpreter or None
+        The transform whose level it belongs to; None for level 0.
     level : int
+        `levels.DEAD` if the transform has ended.
     generation : int
         How many updates were queued, ever.
     updates : list of (TensorBase, tuple of ViewStep)
         Those that are not in `base` yet.
     """
 
-    __slots__ = ("base", "generation", "geometry", "level", "original", "updates")
+    __slots__ = ("base", "generation", "geometry", "original", "owner", "updates")
 
     def __init__(self, base: TensorBase, level: int):
         self.version = 0
         self.original = base
-        self.level = level
+        self.owner = transform_at(level)
         self.generation = 0
         self.replace_base(base)
+
+    @property
+    def level(self) -> int:
+        return level_of(self.owner)
 
     def replace_base(self, base: TensorBase) -> None:
         """Make `base`, which may be of another size, the base in place of the old one."""
@@ -79,6 +87,16 @@ class FunctionalStorage(Storage):
         self.updates = []
 
 
+class FunctionalMemory(MetaMemory):
+    """The memory that a program thinks a functional storage has: its size, and where it would be."""
+
+    def __init__(self, device: Any):
+        self.device = device
+
+    def device_of(self, handle: Any) -> Any:
+        return self.device
+
+
 class FunctionalHandle(WrapperHandle):
     """The handle of a functional tensor.
 
@@ -99,7 +117,7 @@ class FunctionalHandle(WrapperHandle):
 
     __slots__ = ("chain", "generation", "geometry", "storage")
 
-    printed_name = "_to_functional_tensor"
+    printed_inline = True
 
     def __init__(self, value: TensorBase, storage: FunctionalStorage, chain: Chain, geometry: MetaArray):
         self.value = value
@@ -132,15 +150,16 @@ class FunctionalHandle(WrapperHandle):
     def storage_offset(self) -> int:
         return self.geometry.offset // max(self.itemsize, 1)
 
-    def tolist(self) -> Any:
-        """Return the elements as nested lists: splits and losses take sizes from tensors."""
-        self.sync()
-        return self.value.tolist()
+    def heading(self) -> str:
+        return "_to_functional_tensor("
 
-    def text(self) -> str:
-        """Return what is printed for the elements."""
+    def readable(self) -> TensorBase:
+        """Return the value, synced: losses and splits take sizes from tensors."""
         self.sync()
-        return repr(self.value)
+        return self.value
+
+    def storage_memory(self) -> FunctionalMemory:
+        return FunctionalMemory(self.value.device)
 
     def sync(self) -> None:
         """Make the value right (Note [Updates])."""
@@ -181,10 +200,13 @@ def handle_at(tensor: Any, level: int) -> FunctionalHandle | None:
     """
     while isinstance(tensor, TensorBase) and tensor.key_set & FUNCTIONALIZE:
         handle = tensor.handle
-        if not isinstance(handle, FunctionalHandle) or handle.level < level:
+        if not isinstance(handle, FunctionalHandle):
             return None
-        if handle.level == level:
+        found = handle.level
+        if found == level:
             return handle
+        if DEAD < found < level:
+            return None
         tensor = handle.value
     return None
 
@@ -193,7 +215,7 @@ def value_at(tensor: Any, level: int) -> Any:
     """Return the value, synced, of a functional tensor of `level`; all others as they are."""
     while tensor.key_set & FUNCTIONALIZE:
         handle = tensor.handle
-        if not isinstance(handle, FunctionalHandle) or handle.level < level:
+        if not isinstance(handle, FunctionalHandle) or DEAD < handle.level < level:
             break
         handle.sync()
         tensor = handle.value
@@ -276,14 +298,14 @@ def wrap(tensor: TensorBase, level: int = 0) -> TensorBase:
     tensor : Tensor
         Of any shape and dtype; it is never changed.
     level : int
-        The level of the transform that wraps; 0 outside of transforms.
+        The level of the transform that wraps, which must be active; 0 outside of transforms.
 
     Raises
     ------
     TypeError
         If it is no tensor.
     RuntimeError
-        If it is a functional tensor of this level, or of one further in, already.
+        If it is a functional tensor of this level, or of one further in, already; or there is no such level.
 
     Examples
     --------

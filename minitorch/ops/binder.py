@@ -386,7 +386,7 @@ def _with_out(function: Function, plan: CallPlan, outs: tuple[str, ...], options
         for name in options:
             _check_option(name, kwargs[name], out)
         result = inner.run_with(args, kwargs, dict(zip(outs, values, strict=True)))
-        return result.requires_grad_(True) if options and kwargs.get("requires_grad") else result
+        return result._set_requires_grad(True) if options and kwargs.get("requires_grad") else result
 
     return CallPlan(plan.op, (), (), (), 0, (), None, False, override=run)
 
@@ -415,7 +415,7 @@ def _with_requires_grad(plan: CallPlan) -> CallPlan:
         rest = {k: v for k, v in kwargs.items() if k != "requires_grad"}
         result = plan.run_with(args, rest, None)
         if kwargs["requires_grad"]:
-            result.requires_grad_(True)
+            result._set_requires_grad(True)
         return result
 
     return CallPlan(plan.op, (), (), (), 0, (), None, False, override=run)

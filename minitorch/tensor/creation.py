@@ -67,7 +67,7 @@ def _finish(result: Any, device: Any, requires_grad: bool) -> Any:
         result = result.to(target)
     result = _lifted(result)
     if requires_grad:
-        result.requires_grad_(True)
+        result._set_requires_grad(True)
     return result
 
 
@@ -333,7 +333,7 @@ def tensor(
         warnings.warn(_COPY_WARNING, UserWarning, stacklevel=2)
         target = data.device if device is None else device_class(device)
         result = data.detach().to(device=target, dtype=wanted or data.dtype, copy=True)
-        return result.requires_grad_(True) if requires_grad else result
+        return result._set_requires_grad(True) if requires_grad else result
     return _finish(wrap(array_from_data(data, wanted)), device, requires_grad)
 
 
@@ -459,7 +459,7 @@ def frombuffer(
     array = np.frombuffer(view, dtype.np, count, offset)
     _warn_read_only(array, "buffer", 2)
     result = borrow(wrap(array))
-    return result.requires_grad_(True) if requires_grad else result
+    return result._set_requires_grad(True) if requires_grad else result
 
 
 def asarray(
@@ -540,5 +540,5 @@ def _as_array_of_tensor(obj, wanted, device, copy, requires_grad) -> Any:
             else obj.detach().requires_grad_(requires_grad)
         )
     if requires_grad and not result.requires_grad:
-        result.requires_grad_(True)
+        result._set_requires_grad(True)
     return result

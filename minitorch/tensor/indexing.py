@@ -9,6 +9,7 @@ import numpy as np
 from minitorch.dispatch.operator import OPERATORS, Operator
 from minitorch.tensor.base import TensorBase, is_plain
 from minitorch.tensor.operators import F
+from minitorch.tensor.wrapper import has_elements
 
 _EVERYTHING = slice(None)
 _select: Operator
@@ -186,7 +187,13 @@ def apply_basic(tensor: TensorBase, index: tuple) -> tuple[Any, list[int], list[
             rest.append(as_index_tensor([item], tensor))
             dim += 1
         elif isinstance(item, TensorBase) and item.ndim == 0 and item.dtype.category == 1 and item.dtype.name != "uint8":
-            result = _select.call((result, dim, int(item.item())), None)
+            if has_elements(item):
+                result = _select.call((result, dim, int(item.item())), None)
+            else:
+                # Under vmap each example has a place of its own.
+                positions.append(dim)
+                rest.append(item)
+                dim += 1
         elif isinstance(item, TensorBase) and item.ndim == 0 and item.dtype.category <= 1:
             result = _unsqueeze.call((result, dim), None)
             positions.append(dim)

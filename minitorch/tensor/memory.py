@@ -159,7 +159,17 @@ def memory_of_root(root: Any) -> Memory:
 
 
 def memory_of(tensor: TensorBase) -> Memory:
-    """Return the memory of a tensor's backend."""
+    """Return the memory of a tensor's backend.
+
+    Raises
+    ------
+    RuntimeError
+        If the tensor stands for another, and has no memory of its own.
+    """
+    if isinstance(tensor.handle, WrapperHandle):
+        raise RuntimeError(
+            "Cannot access storage of a tensor that doesn't have storage: it belongs to a transform or to functionalization."
+        )
     return _MEMORIES[(tensor.key_set & BACKEND_MASK).bit_length() - 1]
 
 

@@ -8,6 +8,7 @@ point otherwise.  Above `threshold` elements only the edges are shown.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,7 +23,7 @@ from minitorch.core.dtype import (
     int64,
 )
 from minitorch.core.layout import strided
-from minitorch.tensor.wrapper import WrapperHandle
+from minitorch.tensor.wrapper import host_array
 
 
 class _Options:
@@ -266,9 +267,6 @@ def tensor_text(tensor: Any, contents: str | None = None) -> str:
         Printed in place of the elements.
     """
     name = type(tensor).__name__
-    if isinstance(tensor.handle, WrapperHandle):
-        suffixes = [text for text in (_history(tensor),) if text is not None]
-        return ", ".join([f"{tensor.handle.printed_name}({tensor.handle.text()}", *suffixes]) + ")"
     prefix = "tensor(" if name in ("Tensor", "Parameter") else f"{name}("
     indent = len(prefix)
     dtype = tensor.dtype
@@ -307,10 +305,19 @@ def tensor_text(tensor: Any, contents: str | None = None) -> str:
     return _with_suffixes(prefix + text, suffixes, indent)
 
 
+def wrapper_text(tensor: Any) -> str:
+    """Return the text of a tensor that stands for another: what it is, and the tensor inside."""
+    handle = tensor.handle
+    if handle.printed_inline:
+        history = _history(tensor)
+        return f"{handle.heading()}{handle.readable()!r}{'' if history is None else f', {history}'})"
+    return f"{handle.heading()}, value=\n{textwrap.indent(repr(handle.value), '    ')}\n)"
+
+
 def _elements(tensor: Any) -> np.ndarray:
     """Return the elements as a NumPy array."""
     handle = tensor.handle
     if not isinstance(handle, np.ndarray):
-        handle = tensor.detach().cpu().handle
+        handle = host_array(tensor)
     from_numpy_dtype(handle.dtype)
     return handle

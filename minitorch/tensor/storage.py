@@ -47,7 +47,8 @@ class UntypedStorage:
 
     def __init__(self, tensor: TensorBase):
         self._cell = tensor.storage_of()
-        self._memory = memory_of(tensor)
+        handle = tensor.handle
+        self._memory = handle.storage_memory() if isinstance(handle, WrapperHandle) else memory_of(tensor)
 
     def nbytes(self) -> int:
         """Return its size in bytes."""

@@ -13,10 +13,11 @@ from minitorch.core.memory_format import contiguous_format, format_strides
 from minitorch.core.meta_array import is_contiguous
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, PYTHON_KEYS
 from minitorch.dispatch.tensor_keys import python_keys
+from minitorch.dispatch.transforms import inside_transforms
 from minitorch.tensor import exchange, indexing, memory
 from minitorch.tensor.base import TensorBase, VersionCounter, new_tensor, set_classes
 from minitorch.tensor.operators import F
-from minitorch.tensor.wrapper import WrapperHandle
+from minitorch.tensor.wrapper import WrapperHandle, host_array
 
 
 class Tensor(TensorBase):
@@ -71,6 +72,16 @@ class Tensor(TensorBase):
         RuntimeError
             If its dtype is neither floating nor complex, or it is no leaf and gradients are refused.
         """
+        if inside_transforms():
+            raise RuntimeError(
+                "You are attempting to call Tensor.requires_grad_() (or perhaps using autograd.functional APIs) inside of a "
+                "function being transformed by a functorch transform. This is unsupported: use the transforms of "
+                "minitorch.func (grad, vjp, jacrev, jacfwd, hessian), or call requires_grad_() outside of the function."
+            )
+        return self._set_requires_grad(requires_grad)
+
+    def _set_requires_grad(self, requires_grad: bool = True) -> Tensor:
+        """Do what `requires_grad_` does; also inside of transforms, for new tensors."""
         if requires_grad and not (self.dtype.is_floating_point or self.dtype.is_complex):
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if not requires_grad and self.node is not None:
@@ -334,9 +345,7 @@ class Tensor(TensorBase):
 
     def tolist(self) -> Any:
         """Return its elements as nested lists of Python numbers; a number for a 0-dim tensor."""
-        handle = self.detach().cpu().handle
-        if isinstance(handle, WrapperHandle):
-            return handle.tolist()
+        handle = host_array(self)
         return (handle.astype(np.float32) if handle.dtype.kind == "V" else handle).tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
@@ -348,7 +357,7 @@ class Tensor(TensorBase):
             If it requires grad, or (TypeError) is not in memory that the CPU sees; ``force=True`` detaches and copies.
         """
         if force:
-            return self.detach().cpu().handle
+            return host_array(self)
         if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.device.type != "cpu":
@@ -361,7 +370,7 @@ class Tensor(TensorBase):
             )
         handle = self.handle
         if isinstance(handle, WrapperHandle):
-            return handle.__array__()
+            return host_array(self)
         if not handle.flags.writeable:  # of a view that overlaps itself (binding, Note [Memory that overlaps itself])
             writable = memory.memory_of(self).writable(self.storage_of().root, handle)
             return handle if writable is None else writable
@@ -433,9 +442,9 @@ class Tensor(TensorBase):
         raise TypeError("Tensor does not support deleting items")
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        from minitorch.tensor.printing import tensor_text
+        from minitorch.tensor.printing import tensor_text, wrapper_text
 
-        return tensor_text(self)
+        return wrapper_text(self) if isinstance(self.handle, WrapperHandle) else tensor_text(self)
 
     def __format__(self, spec: str) -> str:
         if self.ndim == 0 and not self.is_meta and type(self) is Tensor:

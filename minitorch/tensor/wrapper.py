@@ -11,6 +11,31 @@ from typing import Any
 from minitorch.tensor.base import TensorBase
 
 
+def host_array(tensor: Any) -> Any:
+    """Return the elements of a tensor as a NumPy array, copied from its device where that is another.
+
+    Raises
+    ------
+    RuntimeError
+        If it has no elements of its own: one example of many, under ``vmap``.
+    """
+    handle = tensor.detach().cpu().handle
+    while isinstance(handle, WrapperHandle):
+        handle = handle.readable().handle
+    return handle
+
+
+def has_elements(tensor: Any) -> bool:
+    """Return whether a tensor's elements can be read: not if it is one example of many, under ``vmap``."""
+    handle = tensor.handle
+    while isinstance(handle, WrapperHandle):
+        try:
+            handle = handle.readable().handle
+        except RuntimeError:
+            return False
+    return True
+
+
 class WrapperHandle:
     """The handle of a wrapper.
 
@@ -22,8 +47,8 @@ class WrapperHandle:
 
     __slots__ = ("__weakref__", "value")
 
-    # What the tensor is called where it is printed.
-    printed_name = "WrappedTensor"
+    # Whether it is printed as a call with the tensor inside as its argument, and not as a block.
+    printed_inline = False
 
     # NumPy must refuse a wrapper that reaches a kernel by mistake, not take it for an object.
     __array_ufunc__ = None
@@ -32,18 +57,27 @@ class WrapperHandle:
         self.value = value
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self.readable().__array__(dtype, copy)
+
+    def readable(self) -> TensorBase:
+        """Return the tensor whose elements are this one's.
+
+        Raises
+        ------
+        RuntimeError
+            If it has no elements of its own to be read.
+        """
         raise RuntimeError(
-            f"{type(self).__name__}: a tensor inside of a transform has no memory to read. Return it from the transformed "
-            "function, and read it there."
+            "Cannot access the data of a tensor that doesn't have storage: it belongs to a transform. Return it from the "
+            "function that is being transformed, and read it there."
         )
 
-    def tolist(self) -> Any:
-        """Return the elements as nested lists, where the tensor inside is one with elements."""
-        return self.__array__()
-
-    def text(self) -> str:
-        """Return what is printed inside of the tensor's name."""
-        return repr(self.value)
+    def storage_memory(self) -> Any:
+        """Return the `memory.Memory` of the storage that it shares with its views."""
+        raise RuntimeError(
+            "Cannot access storage of a tensor that doesn't have storage: it belongs to a transform. Return it from the "
+            "function that is being transformed first."
+        )
 
     def set_from(self, tensor: TensorBase, source: Any, storage_offset: int, size: Any, stride: Any) -> Any:
         """Do what `Tensor.set_` does to `tensor`, whose handle this is."""
@@ -56,6 +90,10 @@ class WrapperHandle:
     def storage_offset(self) -> int:
         """Where its first element stands in the memory of the tensor inside, in elements."""
         return self.value.storage_offset()
+
+    def heading(self) -> str:
+        """Return the beginning of what is printed: the kind of wrapper and what belongs to it, an open parenthesis."""
+        return f"{type(self).__name__.removesuffix('Handle')}Tensor(shape={list(self.shape)}"
 
     @property
     def shape(self) -> tuple:

@@ -185,12 +185,12 @@ def convolve_backward(xp, grad, x, w, plan, need_input, need_weight):
     groups, outputs = p.groups, p.outputs
     dtype = grad.dtype
     grad_x = xp.empty((p.count, p.channels, *p.inner), dtype) if need_input else None
-    grad_w = xp.zeros((groups, p.rows, outputs), dtype) if need_weight else None
+    grad_w = None
     weight_shape = (groups * outputs, p.per_group, *p.kernel)
     if grad.size == 0 or p.count == 0:
         if need_input:
             grad_x[...] = 0
-        return grad_x, grad_w.reshape(weight_shape) if need_weight else None
+        return grad_x, xp.zeros(weight_shape, dtype) if need_weight else None
     if need_input:
         matrix = contiguous(xp, w).reshape(groups, outputs, p.rows).swapaxes(1, 2)
     if p.pointwise and groups == 1:
@@ -206,8 +206,12 @@ def convolve_backward(xp, grad, x, w, plan, need_input, need_weight):
     if need_input and outputs <= 2 * p.per_group and all(s == 1 for s in p.stride):
         turned = _turned(p, dtype.itemsize)
         if turned is not None:
-            return _convolve_backward_turned(xp, view, grad, x, w, p, turned, grad_x, grad_w)
+            return _convolve_backward_turned(xp, view, grad, x, w, p, turned, grad_x, need_weight)
     grad = grad.reshape(p.count, groups, outputs, *p.out)
+    # Sums are faster over products this way round; what is one chunk needs none, and is the weight's gradient as it is.
+    whole = p.chunk == p.count
+    if need_weight and not whole:
+        grad_w = xp.zeros((groups, p.rows, outputs), dtype)
     for start in range(0, p.count, p.chunk):
         n = min(p.chunk, p.count - start)
         if start == 0 or n < p.chunk:
@@ -223,7 +227,10 @@ def convolve_backward(xp, grad, x, w, plan, need_input, need_weight):
         if need_weight:
             inside[...] = x[start : start + n]
             gathered[...] = windows
-            grad_w += xp.matmul(rows, flat_gradients.swapaxes(1, 2))
+            if whole:
+                grad_w = xp.matmul(flat_gradients, rows.swapaxes(1, 2))
+            else:
+                grad_w += xp.matmul(rows, flat_gradients.swapaxes(1, 2))
         if need_input:
             xp.matmul(matrix, flat_gradients, out=rows)
             memory[...] = 0
@@ -235,7 +242,9 @@ def convolve_backward(xp, grad, x, w, plan, need_input, need_weight):
             if need_weight:
                 memory[...] = 0
     if need_weight:
-        grad_w = xp.ascontiguousarray(grad_w.swapaxes(1, 2)).reshape(weight_shape)
+        if not whole:
+            grad_w = grad_w.swapaxes(1, 2)
+        grad_w = xp.ascontiguousarray(grad_w).reshape(weight_shape)
     return grad_x, grad_w
 
 
@@ -257,7 +266,7 @@ def _turned(p, itemsize):
     return turned if turned.out == p.inner and turned.flat else None
 
 
-def _convolve_backward_turned(xp, view, grad, x, w, p, t, grad_x, grad_w):
+def _convolve_backward_turned(xp, view, grad, x, w, p, t, grad_x, need_weight):
     """Return the gradients of a convolution of stride 1 by windows of the gradient.
 
     `t` is the plan of the turned convolution; its channels are the outputs of `p`.
@@ -269,9 +278,9 @@ def _convolve_backward_turned(xp, view, grad, x, w, p, t, grad_x, grad_w):
     matrix = xp.ascontiguousarray(shaped.swapaxes(1, 2)[(..., *flipped)])
     matrix = matrix.reshape(groups, p.per_group, t.rows)
     out = grad_x.reshape(p.count, groups, p.per_group, *p.inner)
-    if grad_w is not None:
+    grad_w = None
+    if need_weight:
         x = x.reshape(p.count, groups, p.per_group, *p.inner)
-        grad_w = xp.zeros((groups, t.rows, p.per_group), dtype)
     for start in range(0, p.count, t.chunk):
         n = min(t.chunk, p.count - start)
         if start == 0 or n < t.chunk:
@@ -289,10 +298,11 @@ def _convolve_backward_turned(xp, view, grad, x, w, p, t, grad_x, grad_w):
         gathered[...] = windows
         xp.matmul(matrix, rows, out=flat_products)
         out[start : start + n] = results
-        if grad_w is not None:
+        if need_weight:
             inputs[...] = x[start : start + n]
-            grad_w += xp.matmul(rows, flat_images)
-    if grad_w is not None:
+            found = xp.matmul(rows, flat_images)
+            grad_w = found if grad_w is None else xp.add(grad_w, found, out=grad_w)
+    if need_weight:
         grad_w = grad_w.reshape(groups, p.outputs, *p.kernel, p.per_group)
         grad_w = xp.moveaxis(grad_w[(slice(None), slice(None), *flipped)], -1, 2)
         grad_w = xp.ascontiguousarray(grad_w).reshape(w.shape)

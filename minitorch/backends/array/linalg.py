@@ -35,7 +35,9 @@ def _matmul(xp, a, b):
         return xp.matmul(a.astype(xp.float32), b.astype(xp.float32)).astype(a.dtype)
     if a.dtype.kind == "b":
         raise ValueError
-    result = xp.matmul(a, b)
+    # Outer products write more than they compute: a library for products is slower at it than one multiplication.
+    outer = a.shape[-1] == 1 and b.shape[-2] == 1 and a.dtype.char in _BLAS
+    result = xp.multiply(a, b) if outer else xp.matmul(a, b)
     return result if result.flags.c_contiguous else xp.ascontiguousarray(result)
 
 

@@ -169,7 +169,7 @@ def view_as_real_kernel(xp, self):
 
 @view_kernel("view_as_complex")
 def view_as_complex_kernel(xp, self):
-    if self.shape[-1] != 2 or self.dtype.kind != "f":
+    if self.ndim == 0 or self.shape[-1] != 2 or self.dtype.kind != "f":
         raise ValueError("last dimension must be two floats")
     whole = xp.complex64 if self.itemsize == 4 else xp.complex128
     if any(s % (2 * self.itemsize) for s in self.strides[:-1]):

@@ -147,7 +147,8 @@ def threshold_backward_loop(grad, x, threshold, out):
     n = grad.shape[0]
     for block in prange((n + BLOCK - 1) // BLOCK):
         for i in range(block * BLOCK, min(block * BLOCK + BLOCK, n)):
-            out[i] = ZERO if x[i] <= threshold else grad[i]
+            g = grad[i]  # read always: LLVM makes no vector instructions of a read behind a condition
+            out[i] = ZERO if x[i] <= threshold else g
 
 
 def softmax_loop(x, out):

@@ -233,38 +233,47 @@ def linalg_diagonal_composite(A, *, offset=0, dim1=-2, dim2=-1):
 # ---------------------------------------------------------------- factorizations
 
 
-def _check_info(info, name, text):
-    """Raise for the first matrix of a batch whose `info` is not 0."""
+_NOT_POSITIVE = (
+    "The factorization could not be completed because the input is not positive-definite "
+    "(the leading minor of order {} is not positive-definite)."
+)
+_FAILURES = {
+    "linalg.cholesky": _NOT_POSITIVE,
+    "cholesky": _NOT_POSITIVE,
+    "linalg.inv": (
+        "The diagonal element {} is zero, the inversion could not be completed because the input "
+        "matrix is singular."
+    ),
+    "torch.linalg.solve": "The solver failed because the input matrix is singular.",
+}  # fmt: skip
+
+
+@composite_implicit("_linalg_check_errors")
+def check_errors_composite(info, api_name, *, is_matrix):
+    """Raise for the first matrix of a batch whose `info` is not 0: an operator, so that vmap can look at all examples."""
     if info.device.type == "meta" or not bool(F.any(info)):
         return
     values = F.reshape(info, [-1]).tolist()
     place = next(i for i, value in enumerate(values) if value)
-    batch = f"(Batch element {place}): " if info.dim() else ""
-    raise LinAlgError(f"{name}: {batch}{text.format(values[place])}")
+    batch = "" if is_matrix else f"(Batch element {place}): "
+    raise LinAlgError(f"{api_name}: {batch}{_FAILURES[api_name].format(values[place])}")
 
 
-NOT_POSITIVE = (
-    "The factorization could not be completed because the input is not positive-definite "
-    "(the leading minor of order {} is not positive-definite)."
-)
-SINGULAR_INVERSE = (
-    "The diagonal element {} is zero, the inversion could not be completed because the input "
-    "matrix is singular."
-)
-SINGULAR_SOLVE = "The solver failed because the input matrix is singular."
+def _check_info(info, name):
+    F._linalg_check_errors(info, name, is_matrix=info.dim() == 0)
 
 
 @composite_implicit("linalg_cholesky")
 def cholesky_composite(self, *, upper=False):
     factor, info = F.linalg_cholesky_ex(self, upper=upper)
-    _check_info(info, "linalg.cholesky", NOT_POSITIVE)
+    _check_info(info, "linalg.cholesky")
     return factor
 
 
 @composite_implicit("cholesky")
 def old_cholesky_composite(self, upper=False):
     factor, info = F.linalg_cholesky_ex(self, upper=upper)
-    _check_info(info, "cholesky", NOT_POSITIVE)
+    _check_info(info, "cholesky")
     return factor
 
 
@@ -500,7 +509,7 @@ def logdet_composite(self):
 @composite_implicit("linalg_inv")
 def inv_composite(A):
     result, info = F.linalg_inv_ex(A)
-    _check_info(info, "linalg.inv", SINGULAR_INVERSE)
+    _check_info(info, "linalg.inv")
     return result
 
 
@@ -512,7 +521,7 @@ def inverse_composite(self):
 @composite_implicit("linalg_solve")
 def solve_composite(A, B, *, left=True):
     result, info = F.linalg_solve_ex(A, B, left=left)
-    _check_info(info, "torch.linalg.solve", SINGULAR_SOLVE)
+    _check_info(info, "torch.linalg.solve")
     return result
 
 

@@ -13,6 +13,7 @@ from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_implicit
 from minitorch.ops.shapes.common import broadcast_shapes
 from minitorch.tensor.creation import tensor
+from minitorch.tensor.wrapper import has_elements
 
 
 def reduce_loss(loss, reduction):
@@ -327,11 +328,17 @@ def pdist_composite(self, p=2.0):
 # ---------------------------------------------------------------- connectionist temporal
 
 
-def _ctc(loss, target_lengths, reduction, zero_infinity):
+def _ctc(log_probs, targets, input_lengths, target_lengths, lengths, blank, reduction, zero_infinity):
+    """Return the loss; the lengths are lists or tensors, `lengths` those of the targets as a tensor."""
+    batched = log_probs.dim() == 3
+    logs = log_probs if batched else log_probs.unsqueeze(1)
+    loss = F._ctc_loss(logs, targets, input_lengths, target_lengths, blank, zero_infinity)[0]
+    if not batched:
+        loss, lengths = loss.squeeze(0), lengths[0]
     if zero_infinity:
         loss = F.where(loss == float("inf"), F.zeros_like(loss), loss)
     if reduction == 1:
-        lengths = F.clamp(target_lengths, min=1).to(loss.dtype)
+        lengths = F.clamp(lengths, min=1).to(loss.dtype)
         return (loss / lengths.to(loss.device)).mean()
     return loss.sum() if reduction == 2 else loss
 
@@ -340,23 +347,18 @@ def _ctc(loss, target_lengths, reduction, zero_infinity):
 def ctc_loss_composite(
     log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False
 ):
-    batched = log_probs.dim() == 3
-    logs = log_probs if batched else log_probs.unsqueeze(1)
-    loss = F._ctc_loss(logs, targets, input_lengths, target_lengths, blank, zero_infinity)[0]
-    if not batched:
-        loss = loss.squeeze(0)
     lengths = tensor(target_lengths, dtype=int64)
-    return _ctc(loss, lengths if batched else lengths[0], reduction, zero_infinity)
+    return _ctc(log_probs, targets, input_lengths, target_lengths, lengths, blank, reduction, zero_infinity)
 
 
 @composite_implicit("ctc_loss.Tensor")
 def ctc_loss_tensor_composite(
     log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False
 ):
-    return ctc_loss_composite(
-        log_probs, targets, input_lengths.reshape(-1).tolist(),
-        target_lengths.reshape(-1).tolist(), blank, reduction, zero_infinity,
-    )  # fmt: skip
+    given = [lengths.reshape(-1) for lengths in (input_lengths, target_lengths)]
+    if all(has_elements(lengths) for lengths in given):
+        given = [lengths.tolist() for lengths in given]
+    return _ctc(log_probs, targets, *given, target_lengths.reshape(-1), blank, reduction, zero_infinity)
 
 
 # ---------------------------------------------------------------- distances of all pairs

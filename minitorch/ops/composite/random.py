@@ -137,9 +137,7 @@ def _feature_noise(input):
         input.ndim >= 2,
         f"Feature dropout requires at least 2 dimensions in the input, but it has {input.ndim}",
     )
-    return F.empty(
-        [*input.shape[:2], *[1] * (input.ndim - 2)], dtype=input.dtype, device=input.device
-    )
+    return F.new_empty(input, [*input.shape[:2], *[1] * (input.ndim - 2)])
 
 
 def _keep_all(input, p, train) -> bool:

@@ -97,10 +97,7 @@ def _quantile(self, q, dim, keepdim, interpolation, ignore_nan, name):
         f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but "
         f"got {interpolation}",
     )
-    check(
-        self.device.type == "meta" or bool(F.all(F.logical_and(q >= 0, q <= 1))),
-        f"{name}() q values must be in the range [0, 1]",
-    )
+    F._assert_async(F.all(F.logical_and(q >= 0, q <= 1)), f"{name}() q values must be in the range [0, 1]")
     ndim = self.dim()
     if dim is None:
         values = F.reshape(self, [-1])
@@ -489,20 +486,15 @@ def cov_composite(self, *, correction=1, fweights=None, aweights=None):
             f"{'integral' if name == 'fweights' else 'floating point'} dtype but got "
             f"{given.dtype.scalar_name}",
         )
-        check(
-            count == 0 or not bool(F.any(given < 0)),
-            f"cov(): {name} cannot be negative",
-        )
+        F._assert_async(F.all(given >= 0), f"cov(): {name} cannot be negative")
         weights = given if weights is None else weights * given
     if weights is None:
         total = count
         mean = F.sum(x, [1], True) / count
     else:
         total = F.sum(weights)
-        check(
-            count == 0 or bool(total != 0),
-            "cov(): weights sum to zero, can't be normalized",
-        )
+        if count:
+            F._assert_async(total != 0, "cov(): weights sum to zero, can't be normalized")
         mean = F.sum(x * weights, [1], True) / total
     if aweights is None or correction == 0:
         norm = total - correction
@@ -564,3 +556,10 @@ def sum_to_size_composite(self, size):
     if not dims:
         return self
     return F.reshape(F.sum(self, dims, True), size)
+
+
+@composite_implicit("_assert_async.msg")
+def assert_composite(self, assert_msg):
+    """Raise unless a tensor of one element is true: an operator, so that vmap can ask for all examples."""
+    if self.device.type != "meta":
+        check(bool(self), assert_msg)

@@ -67,6 +67,7 @@ operator(
     " -> (Tensor L, Tensor info)",
     out="linalg_cholesky_ex.L", out_names=("L", "info"), variants=FUNCTION, python_module="linalg",
 )
+operator("_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", variants=0)
 operator("cholesky(Tensor self, bool upper=False) -> Tensor", out="cholesky.out")
 operator("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out="cholesky_inverse.out")
 operator(

@@ -299,3 +299,4 @@ operator(
     "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
     out="hash_tensor.out",
 )
+operator("_assert_async.msg(Tensor self, str assert_msg) -> ()", variants=0)

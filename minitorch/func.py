@@ -1,0 +1,28 @@
+"""Function transforms: functions that take functions and return functions.
+
+`vmap` makes a function of one example a function of many; `grad`, `vjp` and `jvp` differentiate; the rest is
+made of these.  They nest in any order, work on every device, and leave ``requires_grad`` and ``.grad`` alone.
+"""
+
+from minitorch.functorch.forward import hessian, jacfwd, jvp, linearize
+from minitorch.functorch.loop import get_vmap_fallback_policy, vmap_fallback_policy, vmap_fallbacks
+from minitorch.functorch.module_state import functional_call, stack_module_state
+from minitorch.functorch.reverse import grad, grad_and_value, jacrev, vjp
+from minitorch.functorch.vmap import vmap
+
+__all__ = [
+    "functional_call",
+    "get_vmap_fallback_policy",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+    "vmap_fallback_policy",
+    "vmap_fallbacks",
+]

@@ -1,0 +1,1 @@
+"""The batch rules of the declared operators, by family."""

@@ -1,0 +1,53 @@
+"""Batch rules of operators that work element by element, with broadcasting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.functorch.layout import lined_up, padded, rank
+from minitorch.functorch.rules import RULES, Rule, batch_rule, structure
+from minitorch.ops import functions as F
+from minitorch.ops.composite import registry as composites
+from minitorch.ops.registry import DECLARATIONS, POINTWISE
+from minitorch.tensor.base import TensorBase
+
+
+def pointwise(op: Any) -> Rule:
+    """Return the rule of an operator whose tensors broadcast: line their dimensions up, the mapped one first."""
+
+    def rule(info: Any, in_dims: tuple, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        operands = [(i, a, d) for i, (a, d) in enumerate(zip(args, in_dims, strict=True)) if isinstance(a, TensorBase)]
+        first = operands[0][2]
+        if len(operands) == 1 or all(d == first and a.ndim == operands[0][1].ndim for _, a, d in operands):
+            out_dim = first
+        else:
+            values, _ = lined_up(args, in_dims)
+            args, out_dim = tuple(values), 0
+        result = op.call(args, kwargs)
+        return result, out_dim if isinstance(result, TensorBase) else [out_dim] * len(result)
+
+    return rule
+
+
+# Also those that are composites with a derivative of their own: one operator costs less than its parts.
+structure(
+    pointwise,
+    *[
+        name for name, declaration in DECLARATIONS.items()
+        if POINTWISE[0] in declaration.tags and declaration.kind == "functional"
+        and name not in composites.IMPLICIT and name not in composites.EXPLICIT and name not in RULES
+    ],
+)  # fmt: skip
+structure(pointwise, "complex", "polar", "alias", "detach")
+
+
+@batch_rule("where.self")
+def where(info: Any, in_dims: tuple, condition: Any, self: Any, other: Any) -> tuple[Any, Any]:
+    # The condition has a shape to broadcast, and no say in the dtype.
+    (self, other), widest = lined_up((self, other), in_dims[1:])
+    condition_rank = rank(condition, in_dims[0])
+    widest = max(widest, condition_rank)
+    self, other = (
+        x if d is None else padded(x, 0, widest) for x, d in zip((self, other), in_dims[1:], strict=True)
+    )  # fmt: skip
+    return F.where(padded(condition, in_dims[0], widest), self, other), 0
