@@ -150,8 +150,8 @@ def spaced(info: Any, start: Any, start_dim: Any, end: Any, end_dim: Any, steps:
     # Each half is counted from its own end, so that both ends are exact.
     half = steps // 2 if steps > 1 else steps
     step = (end - start) / max(steps - 1, 1)
-    up = F.arange(half, dtype=wide, device=step.device)
-    down = F.arange(steps - 1 - half, -1, -1, dtype=wide, device=step.device)
+    up = F.arange(half, dtype=float64, device=step.device)
+    down = F.arange(steps - 1 - half, -1, -1, dtype=float64, device=step.device)
     return F.cat([up * step + start, end - down * step], 1)
 
 
