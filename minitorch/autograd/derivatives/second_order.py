@@ -17,7 +17,7 @@ def is_differentiated_again(*tensors: Any) -> bool:
     """
     if not is_grad_enabled():
         return False
-    levels = interpreter_stack()
+    levels: Any = interpreter_stack()
     if level_count() or any(i.transform is not TransformType.Vmap for i in levels):
         return True
     given = [t for t in tensors if t is not None]
