@@ -71,6 +71,14 @@ _SUBMODULES = frozenset(
     )
 )
 _SERIALIZATION = ("load", "save")
+_OF_FUNCTIONALIZE = {
+    "_to_functional_tensor": "wrap",
+    "_from_functional_tensor": "value_without_sync",
+    "_is_functional_tensor": "is_functional",
+    "_sync": "sync",
+    "_enable_functionalization": "enable",
+    "_disable_functionalization": "disable",
+}
 _TRANSFORMS = ("vmap",)
 _OF_DEVICE_MODULES = {"_register_device_module": "register_device_module", "get_device_module": "get_device_module"}
 
@@ -89,6 +97,10 @@ def __getattr__(name):
         from minitorch import serialization
 
         return getattr(serialization, name)
+    if name in _OF_FUNCTIONALIZE:
+        from minitorch import functionalize
+
+        return getattr(functionalize, _OF_FUNCTIONALIZE[name])
     if name in _TRANSFORMS:
         from minitorch import func
 

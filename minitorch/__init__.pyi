@@ -103,6 +103,8 @@ from minitorch.tensor.tensor import (
     _output_logsumexp,
     _output_total_weight,
     _result_info,
+    _self_out_grads_out_exp_avgs_out_exp_avg_sqs_out_max_exp_avg_sqs_out,
+    _self_out_grads_out_momentum_buffer_list_out,
     _sign_logabsdet,
     _solution_cloned_coefficient,
     _solution_residuals_rank_singular_values,

@@ -56,7 +56,7 @@ def _register_operator(name: str, declaration: Any, op: Operator) -> None:
         op.register("ADInplaceOrView", InplaceBookkeeping())
         return
     op.register("Autograd", AutogradKernel(DERIVATIVES.get(name)))
-    if is_view(declaration) and name != "detach":  # which shares memory but is no view (spec A7)
+    if is_view(declaration) and name not in ("detach", "lift_fresh"):  # they share memory but are no views (spec A7)
         op.register("ADInplaceOrView", ViewBookkeeping())
 
 
@@ -107,7 +107,7 @@ def copy_for(tensor: Any, grad: Any, create_graph: bool) -> Any:
     """Return a copy of a gradient with the strides of its tensor where that is dense, else row by row."""
     copied = F.clone(grad, memory_format=contiguous_format)
     if copied.stride() != tensor.stride() and is_dense(tensor):
-        placed = F.empty_strided(tensor.shape, tensor.stride(), dtype=grad.dtype, device=grad.device)
+        placed = F.new_empty_strided(grad, list(tensor.shape), list(tensor.stride()))
         copied = placed.copy_(grad)
     return copied if create_graph else copied.detach()
 

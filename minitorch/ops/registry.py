@@ -100,7 +100,9 @@ def inplace_schema(schema: str, name: str) -> str:
     """Return the schema of the in-place overload of a functional schema."""
     arguments = schema[schema.index("(") :]
     arguments = arguments[: arguments.rindex("->")].rstrip()
-    return name + arguments.replace("(Tensor self", "(Tensor(a!) self", 1) + " -> Tensor(a!)"
+    for plain in ("(Tensor self", "(Tensor(a) self"):  # the second of views: `t_` writes too
+        arguments = arguments.replace(plain, "(Tensor(a!) self", 1)
+    return name + arguments + " -> Tensor(a!)"
 
 
 def out_schema(schema: str, name: str, out_names: tuple[str, ...]) -> str:

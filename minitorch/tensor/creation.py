@@ -24,10 +24,12 @@ from minitorch.core.dtype import (
     int64,
 )
 from minitorch.core.promotion import promote_types
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, parse_key
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, FUNCTIONALIZE, FUNCTORCH_LAYERS, parse_key
 from minitorch.dispatch.local_state import current
+from minitorch.dispatch.transforms import TransformType, interpreter_stack
 from minitorch.tensor import exchange
 from minitorch.tensor.base import TensorBase, new_tensor
+from minitorch.tensor.operators import F
 from minitorch.tensor.storage import borrow
 
 _PYTHON_DTYPES = {float: float64, int: int64, bool: bool_}
@@ -40,6 +42,8 @@ _CPU_KEYS = (
     | AD_INPLACE_OR_VIEW
 )
 _INFERENCE_KEYS = _CPU_KEYS & ~(AD_INPLACE_OR_VIEW | AUTOGRAD_KEYS)
+# What is included where a level may wrap tensors that come into being.
+_WRAPPING = FUNCTIONALIZE | FUNCTORCH_LAYERS
 
 _COPY_WARNING = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -61,9 +65,21 @@ def _finish(result: Any, device: Any, requires_grad: bool) -> Any:
     target = default_device() if device is None else device_class(device)
     if target is not cpu and (target.type != "cpu" or target.index):
         result = result.to(target)
+    result = _lifted(result)
     if requires_grad:
         result._set_requires_grad(True)
     return result
+
+
+def _lifted(result: Any) -> Any:
+    """Return a new tensor as the levels that wrap tensors want it: no factory made it, so they have not seen it yet."""
+    state = current()
+    if not state.included & _WRAPPING:
+        return result
+    functionalizes = state.included & ~state.excluded & FUNCTIONALIZE or any(
+        level.transform is TransformType.Functionalize for level in interpreter_stack()
+    )
+    return F.lift_fresh(result) if functionalizes else result
 
 
 def _checked_dtype(value: Any, name: str) -> dtype | None:
@@ -371,7 +387,7 @@ def from_numpy(array: np.ndarray) -> Any:
     _warn_read_only(result, "NumPy array", 2)
     if result is array:  # a header of its own: resizing a tensor must not change the caller's array
         result = result.view()
-    return borrow(wrap(result))
+    return _lifted(borrow(wrap(result)))
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:

@@ -176,7 +176,7 @@ def memory_of(tensor: TensorBase) -> Memory:
 def storage_offset(tensor: TensorBase) -> int:
     """Return where the first element stands in the storage, in elements."""
     if isinstance(tensor.handle, WrapperHandle):
-        return storage_offset(tensor.handle.value)
+        return tensor.handle.storage_offset
     cell = tensor.storage_cell
     if cell is None:
         return 0 if not isinstance(tensor.handle, MetaArray) else tensor.handle.offset // tensor.handle.itemsize

@@ -308,6 +308,9 @@ def tensor_text(tensor: Any, contents: str | None = None) -> str:
 def wrapper_text(tensor: Any) -> str:
     """Return the text of a tensor that stands for another: what it is, and the tensor inside."""
     handle = tensor.handle
+    if handle.printed_inline:
+        history = _history(tensor)
+        return f"{handle.heading()}{handle.readable()!r}{'' if history is None else f', {history}'})"
     return f"{handle.heading()}, value=\n{textwrap.indent(repr(handle.value), '    ')}\n)"
 
 

@@ -12,6 +12,7 @@ from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW
 from minitorch.dispatch.tensor_keys import tensor_keys
 from minitorch.tensor.base import Storage, TensorBase, new_tensor
 from minitorch.tensor.memory import memory_of, strided_handle
+from minitorch.tensor.wrapper import WrapperHandle
 
 _BYTE = np.dtype("uint8")
 
@@ -46,7 +47,8 @@ class UntypedStorage:
 
     def __init__(self, tensor: TensorBase):
         self._cell = tensor.storage_of()
-        self._memory = memory_of(tensor)
+        handle = tensor.handle
+        self._memory = handle.storage_memory() if isinstance(handle, WrapperHandle) else memory_of(tensor)
 
     def nbytes(self) -> int:
         """Return its size in bytes."""
@@ -136,6 +138,8 @@ def set_storage(tensor: Any, source: Any, storage_offset: int, size: Any, stride
     RuntimeError
         If the source is on another device, of another dtype, or too small.
     """
+    if isinstance(tensor.handle, WrapperHandle):
+        return tensor.handle.set_from(tensor, source, storage_offset, size, stride)
     if source is None:
         source, size, stride = tensor.new_empty([0]), (0,), (1,)
     if isinstance(source, TensorBase):

@@ -113,6 +113,18 @@ class _result_info(NamedTuple):
     result: Tensor
     info: Tensor
 
+class _self_out_grads_out_exp_avgs_out_exp_avg_sqs_out_max_exp_avg_sqs_out(NamedTuple):
+    self_out: Tensor
+    grads_out: Tensor
+    exp_avgs_out: Tensor
+    exp_avg_sqs_out: Tensor
+    max_exp_avg_sqs_out: Tensor
+
+class _self_out_grads_out_momentum_buffer_list_out(NamedTuple):
+    self_out: Tensor
+    grads_out: Tensor
+    momentum_buffer_list_out: Tensor
+
 class _sign_logabsdet(NamedTuple):
     sign: Tensor
     logabsdet: Tensor

@@ -49,12 +49,15 @@ def innermost(tensor: Any) -> Any:
 def is_followed(tensor: Any) -> bool:
     """Return whether a derivative by a tensor may be asked for, in reverse or forward mode, at any level."""
     while True:
-        bases = [tensor] if tensor.view_info is None else [tensor, tensor.view_info.base]
-        if tensor.requires_grad or any((t.autograd_meta or {}).get("tangents") for t in bases):
-            return True
-        if not isinstance(tensor.handle, WrapperHandle):
+        handle = tensor.handle
+        is_wrapper = isinstance(handle, WrapperHandle)
+        if not (is_wrapper and handle.ended):
+            bases = [tensor] if tensor.view_info is None else [tensor, tensor.view_info.base]
+            if tensor.requires_grad or any((t.autograd_meta or {}).get("tangents") for t in bases):
+                return True
+        if not is_wrapper:
             return False
-        tensor = tensor.handle.value
+        tensor = handle.value
 
 
 class WrapperHandle:
@@ -68,6 +71,9 @@ class WrapperHandle:
 
     __slots__ = ("__weakref__", "value")
 
+    # Whether it is printed as a call with the tensor inside as its argument, and not as a block.
+    printed_inline = False
+
     # NumPy must refuse a wrapper that reaches a kernel by mistake, not take it for an object.
     __array_ufunc__ = None
 
@@ -76,6 +82,11 @@ class WrapperHandle:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self.readable().__array__(dtype, copy)
+
+    @property
+    def ended(self) -> bool:
+        """Whether what it was made for is over: it is taken off where it is next used."""
+        return False
 
     def readable(self) -> TensorBase:
         """Return the tensor whose elements are this one's.
@@ -89,6 +100,25 @@ class WrapperHandle:
             "Cannot access the data of a tensor that doesn't have storage: it belongs to a transform. Return it from the "
             "function that is being transformed, and read it there."
         )
+
+    def storage_memory(self) -> Any:
+        """Return the `memory.Memory` of the storage that it shares with its views."""
+        raise RuntimeError(
+            "Cannot access storage of a tensor that doesn't have storage: it belongs to a transform. Return it from the "
+            "function that is being transformed first."
+        )
+
+    def set_from(self, tensor: TensorBase, source: Any, storage_offset: int, size: Any, stride: Any) -> Any:
+        """Do what `Tensor.set_` does to `tensor`, whose handle this is."""
+        raise RuntimeError(
+            f"set_(): a tensor inside of a transform (shape {list(self.shape)}) has no storage of its own that could be "
+            "replaced. Call set_() outside of the transformed function."
+        )
+
+    @property
+    def storage_offset(self) -> int:
+        """Where its first element stands in the memory of the tensor inside, in elements."""
+        return self.value.storage_offset()
 
     def heading(self) -> str:
         """Return the beginning of what is printed: the kind of wrapper and what belongs to it, an open parenthesis."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import sqrt
 
 from minitorch.autograd.derivatives.activation import softmax_tangent
-from minitorch.autograd.derivatives.registry import derivative
-from minitorch.autograd.derivatives.second_order import is_differentiated_again
+from minitorch.autograd.derivatives.registry import derivative, is_differentiated_again
 from minitorch.core.dtype import bool_
 from minitorch.ops import functions as F
 

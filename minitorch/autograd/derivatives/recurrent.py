@@ -5,8 +5,7 @@ Where the backward pass is itself differentiated, layer and backward pass are co
 
 from __future__ import annotations
 
-from minitorch.autograd.derivatives.registry import derivative
-from minitorch.autograd.derivatives.second_order import is_differentiated_again
+from minitorch.autograd.derivatives.registry import derivative, is_differentiated_again
 from minitorch.ops import functions as F
 from minitorch.ops.composite import recurrent_steps as steps
 

@@ -153,6 +153,9 @@ derivative(
     "fill.Tensor", self=lambda grad: F.zeros_like(grad), value=lambda grad: F.sum(grad), result=lambda value_t: value_t
 )
 derivative("zero_", self=lambda grad: F.zeros_like(grad), result="zero")
+derivative("copy", src=lambda grad: grad, self=lambda grad: F.zeros_like(grad), result=lambda src_t: src_t)
+derivative("zero", self=lambda grad: F.zeros_like(grad), result="zero")
+derivative("lift_fresh", self=lambda grad: grad, result="linear")
 
 derivative("select_backward", grad_output=lambda grad, dim, index: F.select(grad, dim, index), result="linear")
 derivative(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minitorch.ops import functions as F
-from minitorch.ops.composite.registry import composite_implicit
+from minitorch.ops.composite.registry import composite_explicit, composite_implicit
 from minitorch.ops.shapes.common import check
 
 
@@ -35,3 +35,8 @@ def embedding_bag_padding_composite(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
         padding_idx,
     )  # fmt: skip
+
+
+@composite_explicit("embedding_renorm")
+def embedding_renorm_composite(self, indices, max_norm, norm_type):
+    return F.embedding_renorm_(F.clone(self), indices, max_norm, norm_type)

@@ -103,3 +103,12 @@ def batch_norm_with_update_composite(
     )
     # The fourth is what a GPU library keeps for its backward pass.
     return (*results, F.empty([0], dtype=uint8, device=input.device))
+
+
+@composite_implicit("_native_batch_norm_legit_functional")
+def native_batch_norm_functional_composite(
+    input, weight, bias, running_mean, running_var, training, momentum, eps
+):
+    mean, var = F.clone(running_mean), F.clone(running_var)
+    results = F.native_batch_norm(input, weight, bias, mean, var, training, momentum, eps)
+    return (*results, mean, var)

@@ -6,8 +6,9 @@ from typing import Any
 
 from minitorch.core.memory_format import contiguous_format
 from minitorch.ops import functions as F
-from minitorch.ops.composite.registry import composite_implicit
+from minitorch.ops.composite.registry import composite_explicit, composite_implicit
 from minitorch.ops.shapes.common import check, normalize_dim
+from minitorch.ops.shapes.views import is_dense
 
 
 def _copied(view: Any) -> Any:
@@ -22,33 +23,33 @@ def _copied(view: Any) -> Any:
     return view_copy_composite
 
 
-composite_implicit("alias_copy")(_copied(F.alias))
-composite_implicit("detach_copy")(_copied(F.detach))
-composite_implicit("as_strided_copy")(_copied(F.as_strided))
-composite_implicit("diagonal_copy")(_copied(F.diagonal))
-composite_implicit("expand_copy")(_copied(lambda self, size, *, implicit=False: F.expand(self, size)))
+composite_explicit("alias_copy")(_copied(F.alias))
+composite_explicit("detach_copy")(_copied(F.detach))
+composite_explicit("as_strided_copy")(_copied(F.as_strided))
+composite_explicit("diagonal_copy")(_copied(F.diagonal))
+composite_explicit("expand_copy")(_copied(lambda self, size, *, implicit=False: F.expand(self, size)))
 composite_implicit("narrow_copy")(_copied(F.narrow))
-composite_implicit("permute_copy")(_copied(F.permute))
-composite_implicit("select_copy.int")(_copied(F.select))
-composite_implicit("slice_copy.Tensor")(_copied(F.slice))
-composite_implicit("squeeze_copy", "squeeze_copy.dim", "squeeze_copy.dims")(_copied(F.squeeze))
-composite_implicit("t_copy")(_copied(F.t))
-composite_implicit("transpose_copy.int")(_copied(F.transpose))
-composite_implicit("unfold_copy")(_copied(F.unfold))
-composite_implicit("unsqueeze_copy")(_copied(F.unsqueeze))
-composite_implicit("view_as_real_copy")(_copied(F.view_as_real))
-composite_implicit("view_as_complex_copy")(_copied(F.view_as_complex))
-composite_implicit("split_copy.Tensor")(_copied(F.split))
-composite_implicit("split_with_sizes_copy")(_copied(F.split_with_sizes))
-composite_implicit("unbind_copy.int")(_copied(F.unbind))
+composite_explicit("permute_copy")(_copied(F.permute))
+composite_explicit("select_copy.int")(_copied(F.select))
+composite_explicit("slice_copy.Tensor")(_copied(F.slice))
+composite_explicit("squeeze_copy", "squeeze_copy.dim", "squeeze_copy.dims")(_copied(F.squeeze))
+composite_explicit("t_copy")(_copied(F.t))
+composite_explicit("transpose_copy.int")(_copied(F.transpose))
+composite_explicit("unfold_copy")(_copied(F.unfold))
+composite_explicit("unsqueeze_copy")(_copied(F.unsqueeze))
+composite_explicit("view_as_real_copy")(_copied(F.view_as_real))
+composite_explicit("view_as_complex_copy")(_copied(F.view_as_complex))
+composite_explicit("split_copy.Tensor")(_copied(F.split))
+composite_explicit("split_with_sizes_copy")(_copied(F.split_with_sizes))
+composite_explicit("unbind_copy.int")(_copied(F.unbind))
 
 
-@composite_implicit("view_copy")
+@composite_explicit("view_copy")
 def view_copy_composite(self, size):
     return F.clone(F.reshape(self, size), memory_format=contiguous_format)
 
 
-@composite_implicit("view_copy.dtype")
+@composite_explicit("view_copy.dtype")
 def view_copy_dtype_composite(self, dtype):
     return F.clone(F.view(self, dtype), memory_format=contiguous_format)
 
@@ -94,14 +95,21 @@ def chunk_cat_composite(tensors, dim, num_chunks):
 # ---------------------------------------------------------------- storages
 
 
-@composite_implicit("as_strided_scatter")
+@composite_explicit("as_strided_scatter")
 def as_strided_scatter_composite(self, src, size, stride, storage_offset=None):
     check(
         list(src.shape) == list(size),
         f"as_strided_scatter(): expected src to have a size equal to the slice of self, {list(size)}, got "
         f"{list(src.shape)}",
     )
-    result = F.clone(self)
+    if is_dense(self.handle) and self.storage_offset() == 0:
+        result = F.clone(self)
+    else:
+        # What lies around the elements in memory is copied too: the offset counts from its start.
+        steps, offset = self.stride(), self.storage_offset()
+        extent = offset + 1 + sum([(n - 1) * step for n, step in zip(self.shape, steps, strict=True)])
+        whole = F.clone(F.as_strided(self, [extent if self.numel() else 0], [1], 0))
+        result = F.as_strided(whole, list(self.shape), list(steps), offset)
     F.as_strided(result, size, stride, storage_offset).copy_(src)
     return result
 

@@ -47,6 +47,12 @@ def detach__composite(self):
     return self
 
 
+@composite_explicit("lift_fresh")
+def lift_fresh_composite(self):
+    # For levels that wrap tensors: one made of Python data comes through here.
+    return F.alias(self)
+
+
 @composite_implicit("adjoint")
 def adjoint_composite(self):
     if self.ndim == 1:
@@ -286,6 +292,25 @@ def atleast_3d_composite(self):
 @composite_implicit("atleast_3d.Sequence")
 def atleast_3d_sequence_composite(tensors):
     return [F.atleast_3d(t) for t in tensors]
+
+
+# -- functional forms: the whole of what an operator would leave in its first argument -------------
+
+
+@composite_explicit("copy")
+def copy_composite(self, src, non_blocking=False):
+    return F.empty_like(self).copy_(src, non_blocking)
+
+
+@composite_explicit("zero")
+def zero_composite(self):
+    return F.zeros_like(self)
+
+
+@composite_explicit("resize")
+def resize_composite(self, size, *, memory_format=None):
+    result = F.clone(self)
+    return result.resize_(size) if memory_format is None else result.resize_(size, memory_format=memory_format)
 
 
 # -- copies and casts --------------------------------------------------------------------------

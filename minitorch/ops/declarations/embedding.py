@@ -6,6 +6,8 @@ operator(
     "embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)",
     variants=FUNCTION,
 )
+# What functionalization calls in its place.
+operator("embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor", variants=0)
 operator(
     "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int "
     "mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False) -> "

@@ -87,3 +87,10 @@ operator(
     "Tensor(b!) running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
     variants=FUNCTION,
 )
+# What functionalization calls in place of an operator that updates running statistics.
+operator(
+    "_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+    "Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor "
+    "running_mean_out, Tensor running_var_out)",
+    variants=0,
+)

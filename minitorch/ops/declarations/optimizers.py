@@ -22,3 +22,28 @@ operator(
     "grad_scale=None, Tensor? found_inf=None) -> ()",
     variants=0,
 )
+
+# What functionalization calls in their place: the new lists are returned.
+operator(
+    "_fused_sgd(Tensor[] self, Tensor[] grads, Tensor[] momentum_buffer_list, *, float weight_decay, float "
+    "momentum, float lr, float dampening, bool nesterov, bool maximize, bool is_first_step, Tensor? "
+    "grad_scale=None, Tensor? found_inf=None) -> (Tensor[] self_out, Tensor[] grads_out, Tensor[] "
+    "momentum_buffer_list_out)",
+    variants=0,
+)
+operator(
+    "_fused_adam(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, Tensor[] exp_avg_sqs, Tensor[] "
+    "max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, "
+    "float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> (Tensor[] "
+    "self_out, Tensor[] grads_out, Tensor[] exp_avgs_out, Tensor[] exp_avg_sqs_out, Tensor[] "
+    "max_exp_avg_sqs_out)",
+    variants=0,
+)
+operator(
+    "_fused_adamw(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, Tensor[] exp_avg_sqs, Tensor[] "
+    "max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, float weight_decay, "
+    "float eps, bool amsgrad, bool maximize, Tensor? grad_scale=None, Tensor? found_inf=None) -> (Tensor[] "
+    "self_out, Tensor[] grads_out, Tensor[] exp_avgs_out, Tensor[] exp_avg_sqs_out, Tensor[] "
+    "max_exp_avg_sqs_out)",
+    variants=0,
+)
