@@ -8,11 +8,13 @@ to call on with it out of the way.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from minitorch.dispatch.keys import FUNCTORCH_FRONT, FUNCTORCH_LAYERS
-from minitorch.dispatch.local_state import current
+from minitorch.dispatch.local_state import LocalState, current
 
 _STACK = "transforms"  # in the thread's `extra`
 
@@ -61,7 +63,7 @@ class Interpreter:
     def __init__(self) -> None:
         self.level = 0
         self.ambient: tuple[int, int] | None = None
-        self._outer: tuple[tuple[Interpreter, ...], int] | None = None
+        self._outer: tuple[tuple[Interpreter, ...], tuple[int, int]] | None = None
 
     def process(self, op: Any, args: tuple, kwargs: dict | None) -> Any:
         """Run the part of a call that is this transform's, and through it the rest of the call."""
@@ -77,18 +79,17 @@ class Interpreter:
             raise RuntimeError(f"{type(self).__name__} is active already; make another interpreter for another level")
         state = current()
         outer = interpreter_stack()
-        self._outer = (outer, state.included & FUNCTORCH_LAYERS)
+        self._outer = (outer, (state.included, state.excluded))
         self.level = len(outer) + 1
         state.extra[_STACK] = (*outer, self)
+        _go_to_the_top(state, outer)
         state.included |= FUNCTORCH_LAYERS
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
         assert self._outer is not None
         state = current()
-        outer, layers = self._outer
-        state.extra[_STACK] = outer
-        state.included = (state.included & ~FUNCTORCH_LAYERS) | layers
+        state.extra[_STACK], (state.included, state.excluded) = self._outer
         self._outer = None
         self.level = 0
 
@@ -99,6 +100,26 @@ class Interpreter:
         are those of the call that is being interpreted.
         """
         return Lowered(self)
+
+
+def _go_to_the_top(state: LocalState, stack: tuple[Interpreter, ...]) -> None:
+    if stack and stack[-1].ambient is not None and state.excluded & FUNCTORCH_FRONT:
+        state.included, state.excluded = stack[-1].ambient
+
+
+@contextmanager
+def from_the_top() -> Iterator[None]:
+    """Scope, for kernels that run transforms of their own: calls enter the innermost transform as those of its function do.
+
+    In a kernel of a transform, such as a formula of a derivative, calls otherwise meet the keys of that transform alone.
+    """
+    state = current()
+    saved = (state.included, state.excluded)
+    _go_to_the_top(state, interpreter_stack())
+    try:
+        yield
+    finally:
+        state.included, state.excluded = saved
 
 
 class Lowered:

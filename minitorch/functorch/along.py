@@ -57,15 +57,17 @@ def along(op: Any, *, reduces: bool, empty: str = "all") -> Rule:
 
     def rule(info: Any, in_dims: tuple, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         values = list(args)
+        dim = get(args, kwargs, dim_at)
+        if empty == "none" and dim is not None and len(dim) == 0:
+            return op.call(args, kwargs or None), in_dims[places[0]]
         example_rank = rank(args[places[0]], in_dims[places[0]])
         for i in places:
             x = batched(args[i], in_dims[i], info.batch_size)
             values[i] = F.unsqueeze(x, 1) if example_rank == 0 else x
-        dim = get(args, kwargs, dim_at)
         keepdim = keepdim_at is not None and bool(get(args, kwargs, keepdim_at))
         kept = ()
         if is_list:
-            if dim is None or (len(dim) == 0 and empty == "all"):
+            if dim is None or len(dim) == 0:
                 dims = list(range(1, max(example_rank, 1) + 1))
             else:
                 dims = shifted_all(dim, example_rank)

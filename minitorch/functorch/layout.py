@@ -160,3 +160,24 @@ def dim_places(op: Operator, names: Sequence[str]) -> list[int]:
 def one_element(x: Any) -> Any:
     """Return a batch of examples without dimensions as one of examples of one element each."""
     return F.unsqueeze(x, 1) if x.ndim == 1 else x
+
+
+def same_for_all(values: Any, name: str) -> int:
+    """Return the number that one example's result is shaped by, where it is the same for all examples.
+
+    It is read from the tensor, as the operator reads it for one example.
+
+    Raises
+    ------
+    RuntimeError
+        If it differs.
+    """
+    if not values.numel():
+        return 0
+    first = int(F.select(values, 0, 0).item())
+    if not bool(F.all(F.eq(values, first))):
+        raise RuntimeError(
+            f"vmap: {name} has a result of dynamic shape, which differs from example to example here. Use an operator whose "
+            "result has a shape that does not depend on values, such as where or nonzero_static."
+        )
+    return first

@@ -217,19 +217,33 @@ class InplaceKernel(RandomKernel):
 
 
 class CompositeKernel(RandomKernel):
-    """Makes the input of a composite batched, so that what it draws for it is drawn for each example."""
+    """Runs a composite as what it consists of, also if nothing is batched: the draws are made inside of this vmap.
 
-    __slots__ = ()
+    The input of one that draws for each element of it is made batched, so that there is a draw for each example.
+    """
+
+    __slots__ = ("body", "chance_at", "expands")
+
+    def __init__(self, op: Any, chance_at: int | None, expands: bool):
+        RandomKernel.__init__(self, op)
+        self.body = op.active("CompositeImplicitAutograd")
+        self.chance_at = chance_at
+        self.expands = expands
 
     def run(self, op: Any, entry: Entry, args: tuple, kwargs: dict | None) -> Any:
+        at = self.chance_at
+        if at is not None:
+            argument = op.schema.arguments[at]
+            if not (args[at] if at < len(args) else (kwargs or {}).get(argument.name, argument.default)):
+                return op.run_below(op.entry_below(entry, _AFTER), args, kwargs)
         level = vmap_level(op)
-        if level.randomness == "different":
+        if self.expands and level.randomness == "different":
             values, dims = unwrapped(level, args)
             if dims[0] is None:
                 with level.lower():
                     whole = batched(values[0], None, level.batch_size)
-                return op.call((level.wrap(whole, 0), *args[1:]), kwargs)
-        return op.run_below(op.entry_below(entry, _AFTER), args, kwargs)
+                args = (level.wrap(whole, 0), *args[1:])
+        return self.body.run(op, entry, args, kwargs)
 
 
 class OutKernel(RandomKernel):
@@ -248,17 +262,26 @@ _LIKE = {
     "rand_like", "randn_like", "randint_like", "uniform", "normal_functional", "random", "exponential", "cauchy", "geometric",
     "log_normal",
 }  # fmt: skip
-_COMPOSITES = ("rrelu",)  # which draw in one of their modes only
+# How composites that are not marked as random call the chance that they drop something.
+_CHANCES = ("dropout", "dropout_p")
+
+
+def chance_of(op: Any) -> int | None:
+    """Return which argument of an operator is the chance that something is dropped."""
+    return next((i for i, a in enumerate(op.schema.arguments) if a.name in _CHANCES), None)
 
 
 def kernel_for(op: Any) -> RandomKernel | None:
-    """Return the kernel of a random operator; None for a composite that works in place, whose parts have theirs."""
-    declaration = op.declaration
-    if declaration.kind == "out":
+    """Return the kernel of an operator; None for one that draws nothing."""
+    is_random, is_composite = RANDOM[0] in op.tags, "CompositeImplicitAutograd" in op.kernels
+    chance_at = None if is_random else chance_of(op)
+    if not is_random and not (is_composite and (chance_at is not None or op.basename in ("rrelu", "rrelu_"))):
+        return None
+    if op.declaration.kind == "out":
         return OutKernel(op)
     writes = op.schema.arguments[0].is_write
-    if "CompositeImplicitAutograd" in op.kernels:
-        return None if writes else CompositeKernel(op)
+    if is_composite:
+        return CompositeKernel(op, chance_at, expands=chance_at is None and not writes)
     if writes:
         return InplaceKernel(op)
     if op.basename in _LIKE or op.unqualified == "bernoulli.p":
@@ -271,10 +294,9 @@ def kernel_for(op: Any) -> RandomKernel | None:
 
 
 def register() -> None:
-    """Register the kernel of every random operator."""
+    """Register the kernel of every operator that draws."""
     for op in OPERATORS.values():
         if op.namespace == "aten" and op.declaration is not None:
-            if RANDOM[0] in op.tags or op.unqualified in _COMPOSITES:
-                kernel = kernel_for(op)
-                if kernel is not None:
-                    op.register("FuncTorchVmapMode", kernel)
+            kernel = kernel_for(op)
+            if kernel is not None:
+                op.register("FuncTorchVmapMode", kernel)

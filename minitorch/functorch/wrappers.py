@@ -44,6 +44,10 @@ class BatchedHandle(WrapperHandle):
         self.dim = dim
         self.owner = owner
 
+    @property
+    def ended(self) -> bool:
+        return self.owner.level == 0
+
     def heading(self) -> str:
         return f"BatchedTensor(lvl={self.owner.level or -2}, bdim={self.dim}"
 
@@ -71,6 +75,10 @@ class GradHandle(WrapperHandle):
     def __init__(self, value: TensorBase, owner: Interpreter):
         self.value = value
         self.owner = owner
+
+    @property
+    def ended(self) -> bool:
+        return self.owner.level == 0
 
     def readable(self) -> TensorBase:
         return self.value

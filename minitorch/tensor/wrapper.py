@@ -36,6 +36,30 @@ def has_elements(tensor: Any) -> bool:
     return True
 
 
+def innermost(tensor: Any) -> Any:
+    """Return the tensor inside of all wrappers: of a batched one all examples.
+
+    For looks at values that decide how to compute, not what: the decision is one for all examples.
+    """
+    while isinstance(tensor.handle, WrapperHandle):
+        tensor = tensor.handle.value
+    return tensor
+
+
+def is_followed(tensor: Any) -> bool:
+    """Return whether a derivative by a tensor may be asked for, in reverse or forward mode, at any level."""
+    while True:
+        handle = tensor.handle
+        is_wrapper = isinstance(handle, WrapperHandle)
+        if not (is_wrapper and handle.ended):
+            bases = [tensor] if tensor.view_info is None else [tensor, tensor.view_info.base]
+            if tensor.requires_grad or any((t.autograd_meta or {}).get("tangents") for t in bases):
+                return True
+        if not is_wrapper:
+            return False
+        tensor = handle.value
+
+
 class WrapperHandle:
     """The handle of a wrapper.
 
@@ -58,6 +82,11 @@ class WrapperHandle:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return self.readable().__array__(dtype, copy)
+
+    @property
+    def ended(self) -> bool:
+        """Whether what it was made for is over: it is taken off where it is next used."""
+        return False
 
     def readable(self) -> TensorBase:
         """Return the tensor whose elements are this one's.

@@ -11,7 +11,7 @@ from minitorch.testing import assert_close
 
 
 def random(*shape, dtype=None):
-    return mt.randn(*shape, dtype=mt.float64 if dtype is None else dtype)
+    return mt.randn(shape, dtype=mt.float64 if dtype is None else dtype)
 
 
 def all_patterns(count):

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 import minitorch as mt
-from minitorch.func import vmap, vmap_fallback_policy
+from minitorch.func import grad, vmap, vmap_fallback_policy
 
 SIZE = 3
 
@@ -161,7 +161,7 @@ def test_masks_of_each_example_are_refused():
     x = mt.ones(2, 3)
     for function in (
         lambda x: x[x > 0], lambda x: x.clone().index_put_((x > 0,), mt.zeros(())), lambda x: x.nonzero(),
-        lambda x: x.masked_select(x > 0), lambda x: mt.where(x > 0)[0], lambda x: mt.argwhere(x),
+        lambda x: x.masked_select(x > 0), lambda x: mt.where(x > 0)[0],
     ):  # fmt: skip
         with pytest.raises(RuntimeError, match="vmap"):
             vmap(function)(x)
@@ -284,6 +284,12 @@ def test_masks():
     check(lambda m, a, b: mt.where(m, a, b), mask, X, numbers(SIZE))
     with pytest.raises(RuntimeError):
         vmap(lambda x, m, s: x.masked_scatter(m, s))(X, X > 0, numbers(SIZE, 2))
+
+
+def test_argwhere_where_all_examples_have_as_many_places():
+    check(mt.argwhere, mt.tensor([[[0, 1], [2, 3]], [[0, 4], [1, 1]], [[1, 1], [0, 1]]]), nested=False)
+    with pytest.raises(RuntimeError, match="dynamic shape"):
+        vmap(mt.argwhere)(mt.tensor([[0, 1], [1, 1]]))
 
 
 def test_nonzero_static():
@@ -466,3 +472,51 @@ def test_no_examples():
 def test_out_is_refused():
     with pytest.raises(RuntimeError, match="out="):
         vmap(lambda x, i: mt.gather(x, 0, i, out=mt.empty(1, 4)))(X, places(SIZE, 1, 4))
+
+
+# ---------------------------------------------------------------- with gradients, and as PyTorch has it
+
+
+def test_gradients_at_places_of_each_example():
+    i = mt.tensor([0, 2, 1])
+
+    def read(x, i):
+        return x[i, 1] ** 2 + x[i].sum() + x[:, i].sum()
+
+    def write(x, i):
+        y = x * 1
+        y[i] = y[0] * 2
+        y[0, i] = 0
+        return (y * y).sum()
+
+    for function in (read, write):
+        expected = mt.stack([grad(function)(X[k], i[k]) for k in range(SIZE)])
+        mt.testing.assert_close(vmap(grad(function))(X, i), expected)
+        mt.testing.assert_close(grad(lambda x, f=function: vmap(f)(x, i).sum())(X), expected)
+
+
+FORMS = {
+    "a place": lambda x, i, j: x[i],
+    "two places": lambda x, i, j: x[i, i],
+    "a place and a vector": lambda x, i, j: x[i, j],
+    "a place apart from a vector": lambda x, i, j: x[i, :, j],
+    "a vector apart from a place": lambda x, i, j: x[j, :, i],
+    "a place behind a new dimension": lambda x, i, j: x[None, i, ..., j],
+    "a matrix apart": lambda x, i, j: x[j[:, None], :, j],
+    "behind a slice": lambda x, i, j: x[1:, j, i],
+    "a number apart": lambda x, i, j: x[0, :, j],
+}
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", FORMS)
+def test_where_indices_go_is_where_pytorch_has_them(name):
+    import torch
+
+    x, i, j = numbers(SIZE, 4, 3, 4), places(SIZE), places(SIZE, 2)
+    given = [torch.from_numpy(t.numpy()) for t in (x, i, j)]
+    for dims in ((0, 0, 0), (None, 0, 0), (0, None, 0), (0, 0, None), (None, None, 0)):
+        ours = [t[0] if d is None else t for t, d in zip((x, i, j), dims, strict=True)]
+        theirs = [t[0] if d is None else t for t, d in zip(given, dims, strict=True)]
+        expected = torch.func.vmap(FORMS[name], in_dims=dims)(*theirs)
+        mt.testing.assert_close(vmap(FORMS[name], in_dims=dims)(*ours), mt.from_numpy(expected.numpy()))

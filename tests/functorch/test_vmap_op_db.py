@@ -84,7 +84,7 @@ def loop(record, sample, tensors, columns, function=None):
     """Return the results for each example; None if they do not all have the same shapes, or are no tensors."""
     results, known = [], None
     for i in range(BATCH):
-        given = [t.clone() if c is None else c[i].clone() for t, c in zip(tensors, columns, strict=True)]
+        given = [t.detach().clone() if c is None else c[i].clone() for t, c in zip(tensors, columns, strict=True)]
         results.append(call(record, filled(sample, given), function))
         leaves, spec = tree_flatten(results[-1])
         if not leaves or not all(isinstance(leaf, mt.Tensor) for leaf in leaves):
@@ -155,6 +155,77 @@ def test_vmap_is_a_loop(record, dtype_name):
             ran += 1
     if not ran:
         pytest.skip("no sample has a tensor to map, or none has tensors for results")
+
+
+def is_differentiable(record):
+    return (
+        record.autograd and not record.no_gradcheck and not record.random and record.supports("float64")
+        and not (record.name.startswith("Tensor.") and record.name.endswith("_"))  # which changes what is to be a leaf
+    )  # fmt: skip
+
+
+def is_inexact(tensor):
+    return tensor.is_floating_point() or tensor.is_complex()
+
+
+def gradient_of(record, sample, is_float):
+    """Return the function of a sample's tensors that gives the gradients of those that are wanted."""
+
+    def gradient(*given):
+        def function(*floats):
+            rest = iter(floats)
+            changed = [next(rest) if f else t for t, f in zip(given, is_float, strict=True)]
+            results = tree_flatten(call(record, filled(sample, changed)))[0]
+            results = [mt.view_as_real(r) if r.is_complex() else r for r in results if isinstance(r, mt.Tensor)]
+            # No two elements count the same.
+            parts = [
+                (r * mt.arange(1.0, r.numel() + 1, dtype=r.dtype).reshape(r.shape)).sum() / max(r.numel(), 1)
+                for r in results if r.is_floating_point()
+            ]  # fmt: skip
+            return mt.stack(parts).sum()
+
+        _, pullback = mt.func.vjp(function, *[t for t, f in zip(given, is_float, strict=True) if f])
+        return pullback(mt.ones((), dtype=mt.float64))
+
+    return gradient
+
+
+@over(only=lambda record: is_differentiable(record) and record.name not in REFUSED)
+def test_vmap_of_gradients(record):
+    """Gradients of each example, where a backward pass has operators of its own."""
+    ran = 0
+    for number, sample in enumerate(record.samples(mt.float64, requires_grad=True)):
+        tensors = sample.tensors()
+        is_float = [t.requires_grad for t in tensors]
+        if number >= 6 or not any(is_float):
+            continue
+        gradient = gradient_of(record, sample, is_float)
+        for dims in ([0] * len(tensors), [0 if f else None for f in is_float]):
+            if REFUSED_PARTLY.get(record.name, _nothing)(sample, tensors, dims):
+                continue
+            columns, results = variations(record, sample, tensors, dims)
+            if results is None or not any(is_inexact(t) for t in tree_flatten(results[0])[0]):
+                continue
+            expected = []
+            for i in range(BATCH):
+                given = [t.detach() if c is None else c[i] for t, c in zip(tensors, columns, strict=True)]
+                expected.append(gradient(*given))
+            stacked = [t.detach() if d is None else mt.stack(c, d) for t, c, d in zip(tensors, columns, dims, strict=True)]
+            try:
+                with vmap_fallback_policy("allow" if record.name in LOOPED else "error"):
+                    found = vmap(gradient, in_dims=tuple(dims))(*stacked)
+            except Exception as error:
+                error.add_note(f"in {record.name}: gradients, vmap over {dims} of {sample!r}")
+                raise
+            for i in range(BATCH):
+                for one, other in zip(found, expected[i], strict=True):
+                    mt.testing.assert_close(
+                        one[i], other, rtol=1e-7 * record.tolerance, atol=1e-9 * record.tolerance, equal_nan=True,
+                        msg=lambda text, i=i, sample=sample, dims=dims: f"{record.name}{sample!r}, {dims}, {i}: {text}",
+                    )  # fmt: skip
+            ran += 1
+    if not ran:
+        pytest.skip("no sample has a gradient with respect to a float64 tensor")
 
 
 @over(only=lambda record: record.inplace is not None and record.name not in REFUSED)

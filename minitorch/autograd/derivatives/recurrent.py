@@ -1,38 +1,13 @@
 """Derivatives of recurrent layers.
 
-For a graph of the backward pass the layer is computed anew with elementary operators, and their
-derivatives are used.
+Where the backward pass is itself differentiated, layer and backward pass are computed anew with elementary operators.
 """
 
 from __future__ import annotations
 
-from minitorch.autograd.derivatives.registry import derivative
-from minitorch.autograd.grad_mode import is_grad_enabled
+from minitorch.autograd.derivatives.registry import derivative, is_differentiated_again
 from minitorch.ops import functions as F
-from minitorch.ops.composite.recurrent import gru_gates, lstm_gates
-
-
-def _replayed(inputs, outputs_of, grads):
-    """Return the gradients of `inputs` by differentiating `outputs_of` them."""
-    from minitorch.autograd import grad
-
-    wanted = [t for t in inputs if t is not None and t.requires_grad]
-    pairs = [(o, g) for o, g in zip(outputs_of(*inputs), grads, strict=True) if g is not None]
-    found = grad(
-        [o for o, _ in pairs], wanted, [g for _, g in pairs], create_graph=True, allow_unused=True
-    )
-    results = iter(found)
-    return tuple(next(results) if t is not None and t.requires_grad else None for t in inputs)
-
-
-def _unrolled_lstm(gates, hx, cx, weight_hh):
-    h, c = hx, cx
-    outputs, cells = [], []
-    for gate in gates.unbind(0):
-        h, c = lstm_gates(gate + F.linear(h, weight_hh), c)
-        outputs.append(h)
-        cells.append(c)
-    return F.stack(outputs), F.stack(cells)
+from minitorch.ops.composite import recurrent_steps as steps
 
 
 def lstm_layer_gradients(
@@ -41,12 +16,15 @@ def lstm_layer_gradients(
     grad_output, grad_cells, _ = grads
     if grad_output is None and grad_cells is None:
         return None, None, None, None
-    if is_grad_enabled():
-        inputs = (gates, hx, cx, weight_hh)
-        return _replayed(inputs, _unrolled_lstm, (grad_output, grad_cells))
-    return F._fused_lstm_layer_backward(
-        grad_output, grad_cells, hx, cx, weight_hh, output, cells, activations
+    if not is_differentiated_again(gates, hx, cx, weight_hh, grad_output, grad_cells):
+        return F._fused_lstm_layer_backward(
+            grad_output, grad_cells, hx, cx, weight_hh, output, cells, activations
+        )
+    output, cells, activations = steps.lstm_steps(gates, hx, cx, weight_hh)
+    grad_gates, grad_hx, grad_cx = steps.lstm_backward_steps(
+        grad_output, grad_cells, cx, weight_hh, cells, activations
     )
+    return grad_gates, grad_hx, grad_cx, steps.weight_gradient(grad_gates, hx, output)
 
 
 derivative(
@@ -55,23 +33,17 @@ derivative(
 )
 
 
-def _unrolled_gru(gates, hx, weight_hh, bias_hh):
-    h = hx
-    outputs = []
-    for gate in gates.unbind(0):
-        h = gru_gates(gate, F.linear(h, weight_hh, bias_hh), h)
-        outputs.append(h)
-    return (F.stack(outputs),)
-
-
 def gru_layer_gradients(grads, gates, hx, weight_hh, bias_hh, output, activations, needs):
     grad_output = grads[0]
     if grad_output is None:
         return None, None, None, None
-    if is_grad_enabled():
-        inputs = (gates, hx, weight_hh, bias_hh)
-        return _replayed(inputs, _unrolled_gru, (grad_output,))
-    return F._fused_gru_layer_backward(grad_output, hx, weight_hh, output, activations)
+    if not is_differentiated_again(gates, hx, weight_hh, bias_hh, grad_output):
+        return F._fused_gru_layer_backward(grad_output, hx, weight_hh, output, activations)
+    output, activations = steps.gru_steps(gates, hx, weight_hh, bias_hh)
+    grad_gates, grad_hx = steps.gru_backward_steps(grad_output, hx, weight_hh, output, activations)
+    hidden = steps.gru_hidden_gradient(grad_gates, activations)
+    grad_bias = F.sum(hidden, [0, 1]) if needs[3] else None
+    return grad_gates, grad_hx, steps.weight_gradient(hidden, hx, output), grad_bias
 
 
 derivative(
@@ -80,21 +52,12 @@ derivative(
 )
 
 
-def _unrolled_rnn(gates, hx, weight_hh, relu):
-    h = hx
-    outputs = []
-    for gate in gates.unbind(0):
-        total = gate + F.linear(h, weight_hh)
-        h = F.relu(total) if relu else F.tanh(total)
-        outputs.append(h)
-    return (F.stack(outputs),)
-
-
 def rnn_layer_gradients(grad, gates, hx, weight_hh, relu, result, needs):
-    if is_grad_enabled():
-        inputs = (gates, hx, weight_hh)
-        return _replayed(inputs, lambda *i: _unrolled_rnn(*i, relu), (grad,))
-    return F._fused_rnn_layer_backward(grad, hx, weight_hh, result, relu)
+    if not is_differentiated_again(gates, hx, weight_hh, grad):
+        return F._fused_rnn_layer_backward(grad, hx, weight_hh, result, relu)
+    output = steps.rnn_steps(gates, hx, weight_hh, relu)
+    grad_gates, grad_hx = steps.rnn_backward_steps(grad, hx, weight_hh, output, relu)
+    return grad_gates, grad_hx, steps.weight_gradient(grad_gates, hx, output)
 
 
 derivative(

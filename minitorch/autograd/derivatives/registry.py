@@ -6,7 +6,15 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from minitorch.autograd.grad_mode import is_grad_enabled
+from minitorch.tensor.wrapper import is_followed
+
 Formula = Callable[..., Any]
+
+
+def is_differentiated_again(*tensors: Any) -> bool:
+    """Return whether what a formula makes of these tensors may be differentiated itself, by operators with derivatives."""
+    return is_grad_enabled() and any(t is not None and is_followed(t) for t in tensors)
 
 
 class Derivative:

@@ -14,7 +14,6 @@ from typing import Any
 from minitorch.functorch.layout import batched, move, padded, rank, sizes, to_front
 from minitorch.functorch.rules import batch_rule
 from minitorch.ops import functions as F
-from minitorch.ops.shapes.common import check
 
 
 class _Indices:
@@ -67,12 +66,11 @@ class _Indices:
         else:
             start = place - len(self.added)
             for d in range(mask.ndim):
-                check(
-                    start + d < len(shape) and mask.shape[d] == shape[start + d],
-                    f"{op_name}(): The shape of the mask {list(mask.shape)} at index {d} does not match the shape of the "
-                    f"indexed tensor {shape} at index {start + d}",
-                    IndexError,
-                )
+                if start + d >= len(shape) or mask.shape[d] != shape[start + d]:
+                    raise IndexError(
+                        f"{op_name}(): The shape of the mask {list(mask.shape)} at index {d} does not match the shape of the "
+                        f"indexed tensor {shape} at index {start + d}"
+                    )
         for positions in F.unbind(F.nonzero(mask), 1):
             self.items.append(positions)
             self.dims.append(None)
@@ -123,11 +121,11 @@ def index_put_rule(
     which = _Indices("index_put", sizes(x, in_dims[0]), indices, in_dims[1])
     x = which.reshaped(batched(x, in_dims[0], size), 1)
     example_rank = x.ndim - 1 - len(which.used) + which.common
-    check(
-        rank(values, in_dims[2]) <= example_rank,
-        f"index_put(): shape mismatch: value tensor of {rank(values, in_dims[2])} dimensions cannot be broadcast to an "
-        f"indexing result of {example_rank} dimensions",
-    )
+    if rank(values, in_dims[2]) > example_rank:
+        raise RuntimeError(
+            f"index_put(): shape mismatch: value tensor of {rank(values, in_dims[2])} dimensions cannot be broadcast to an "
+            f"indexing result of {example_rank} dimensions"
+        )
     values = padded(values, in_dims[2], example_rank)
     if which.mapped:
         places = which.with_range(size, x.device)

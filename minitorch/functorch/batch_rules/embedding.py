@@ -9,12 +9,12 @@ from minitorch.functorch.batch_rules.indexing import positions
 from minitorch.functorch.layout import batched, move, rank, sizes, to_front
 from minitorch.functorch.rules import batch_rule, inplace_batch_rule
 from minitorch.ops import functions as F
-from minitorch.ops.shapes.common import check
 
 
 def _table(weight: Any, name: str) -> Any:
     """Return tables of all examples, (batch, rows, columns), as one with the examples one below the other."""
-    check(weight.ndim == 3, f"{name}(): 'weight' must be 2-D, got shape {tuple(weight.shape[1:])}")
+    if weight.ndim != 3:
+        raise RuntimeError(f"{name}(): 'weight' must be 2-D, got shape {tuple(weight.shape[1:])}")
     return F.flatten(weight, 0, 1)
 
 
@@ -66,11 +66,11 @@ def embedding_bag_rule(
     """Make one row of bags of those of all examples."""
     size, name = info.batch_size, "embedding_bag"
     mapped = (*in_dims, *[None] * (7 - len(in_dims)))
-    check(
-        rank(indices, mapped[1]) == 1 and rank(offsets, mapped[2]) == 1,
-        f"{name}(): 'indices' and 'offsets' must be 1-D, got shapes {sizes(indices, mapped[1])} and "
-        f"{sizes(offsets, mapped[2])}",
-    )
+    if rank(indices, mapped[1]) != 1 or rank(offsets, mapped[2]) != 1:
+        raise RuntimeError(
+            f"{name}(): 'indices' and 'offsets' must be 1-D, got shapes {sizes(indices, mapped[1])} and "
+            f"{sizes(offsets, mapped[2])}"
+        )
     indices, offsets = batched(indices, mapped[1], size), batched(offsets, mapped[2], size)
     count, bags = indices.shape[1], offsets.shape[1]
     rows = sizes(weight, mapped[0])[0]
@@ -86,15 +86,14 @@ def embedding_bag_rule(
     places = F.to(places, indices.dtype)
     starts = F.add(offsets, F.unsqueeze(F.to(F.mul(F.arange(size, device=offsets.device), count), offsets.dtype), 1))
     if per_sample_weights is not None:
-        check(
-            sizes(per_sample_weights, mapped[6]) == [count],
-            f"{name}(): expected per_sample_weights of the shape of 'indices', [{count}], but got "
-            f"{sizes(per_sample_weights, mapped[6])}",
-        )
+        if sizes(per_sample_weights, mapped[6]) != [count]:
+            raise RuntimeError(
+                f"{name}(): expected per_sample_weights of the shape of 'indices', [{count}], but got "
+                f"{sizes(per_sample_weights, mapped[6])}"
+            )
         per_sample_weights = F.flatten(batched(per_sample_weights, mapped[6], size))
-    check(
-        bags > 0 or not include_last_offset, f"{name}(): with include_last_offset there must be at least one offset"
-    )
+    if bags == 0 and include_last_offset:
+        raise RuntimeError(f"{name}(): with include_last_offset there must be at least one offset")
     # The last offset begins a bag of what is left over, which is dropped again.
     out, bag_of, bag_size, largest = F._embedding_bag(
         weight, F.flatten(places), F.flatten(starts), scale_grad_by_freq, mode, sparse, per_sample_weights, False, padding

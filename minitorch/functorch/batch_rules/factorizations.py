@@ -88,10 +88,3 @@ def lstsq_rule(info: Any, in_dims: tuple, A: Any, b: Any, rcond: float | None = 
         if not missing[i] and i > 0:
             results[i] = F.reshape(results[i], [info.batch_size, *example.shape])
     return tuple(results), [None if gone else 0 for gone in missing]
-
-
-@batch_rule("_linalg_check_errors")
-def check_errors_rule(info: Any, in_dims: tuple, codes: Any, api_name: str, *, is_matrix: bool) -> tuple[Any, Any]:
-    """Raise if the matrix of any example failed: what is computed is not changed by looking at it."""
-    F._linalg_check_errors(codes, api_name, is_matrix=False)
-    return None, None

@@ -6,8 +6,7 @@ from typing import Any
 
 from minitorch.functorch.layout import rank, shifted_all, to_front
 from minitorch.functorch.leading import one_example
-from minitorch.functorch.rules import Rule, batch_rule, structure
-from minitorch.ops import functions as F
+from minitorch.functorch.rules import Rule, structure
 
 
 def transform(op: Any) -> Rule:
@@ -23,10 +22,3 @@ def transform(op: Any) -> Rule:
 
 
 structure(transform, "_fft_c2c", "_fft_r2c", "_fft_c2r")
-
-
-@batch_rule("_assert_async.msg")
-def assert_rule(info: Any, in_dims: tuple, condition: Any, assert_msg: str) -> tuple[Any, Any]:
-    """Raise unless it holds for all examples."""
-    F._assert_async(F.all(condition), assert_msg)
-    return None, None

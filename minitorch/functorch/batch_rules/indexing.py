@@ -19,13 +19,14 @@ from minitorch.functorch.layout import (
     one_element,
     padded,
     rank,
+    same_for_all,
     shifted,
     sizes,
     to_front,
 )
 from minitorch.functorch.rules import Rule, batch_rule, structure
 from minitorch.ops import functions as F
-from minitorch.ops.shapes.common import broadcast_shapes, check
+from minitorch.ops.shapes.common import broadcast_shapes
 
 # ---------------------------------------------------------------- one position for each element
 
@@ -82,11 +83,13 @@ def positions(index: Any, count: int, size: int, negative: bool = False) -> Any:
 def index_select_rule(info: Any, in_dims: tuple, x: Any, dim: int, index: Any) -> tuple[Any, Any]:
     """Select from all examples at once, or with a gather where both are mapped."""
     example_rank, index_rank = rank(x, in_dims[0]), rank(index, in_dims[2])
-    check(index_rank <= 1, f"index_select(): Index is supposed to be a vector, got {index_rank} dimensions", IndexError)
+    if index_rank > 1:
+        raise IndexError(f"index_select(): Index is supposed to be a vector, got {index_rank} dimensions")
     dim = shifted(dim, example_rank)
     if example_rank == 0:
         count = 1 if index_rank == 0 else sizes(index, in_dims[2])[0]
-        check(count == 1, f"index_select(): Index to scalar can have only 1 value, got {count} value(s)")
+        if count != 1:
+            raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {count} value(s)")
     if in_dims[2] is None:
         picked, where = F.index_select(one_element(to_front(x, in_dims[0])), dim, index), 0
     else:
@@ -117,30 +120,27 @@ def slices(op: Any) -> Rule:
     def rule(info: Any, in_dims: tuple, x: Any, dim: int, index: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         size, example_rank = info.batch_size, rank(x, in_dims[0])
         index_rank = rank(index, in_dims[2])
-        check(
-            index_rank <= 1,
-            f"{op.basename}(): Index is supposed to be a vector, got {index_rank} dimensions",
-            RuntimeError if op.basename == "index_fill" else IndexError,
-        )
+        if index_rank > 1:
+            raise (RuntimeError if op.basename == "index_fill" else IndexError)(
+                f"{op.basename}(): Index is supposed to be a vector, got {index_rank} dimensions"
+            )
         dim = shifted(dim, example_rank)
         x = one_element(batched(x, in_dims[0], size))
         rest = list(args)
         if takes_source:
-            check(
-                example_rank == rank(args[0], in_dims[3]) or 0 in (example_rank, rank(args[0], in_dims[3])),
-                f"{op.basename}(): self has {example_rank} dimensions and source {rank(args[0], in_dims[3])}",
-                IndexError if op.basename == "index_copy" else RuntimeError,
-            )
+            if example_rank != rank(args[0], in_dims[3]) and 0 not in (example_rank, rank(args[0], in_dims[3])):
+                raise (IndexError if op.basename == "index_copy" else RuntimeError)(
+                    f"{op.basename}(): self has {example_rank} dimensions and source {rank(args[0], in_dims[3])}"
+                )
             rest[0] = one_element(batched(args[0], in_dims[3], size))
         if in_dims[2] is None:
             result = op.call((x, dim, index, *rest), kwargs)
         else:
-            check(
-                not takes_source or index.numel() == size * rest[0].shape[dim],
-                f"{op.basename}(): the number of indices ({index.numel() // max(size, 1)}) must be the size of source in "
-                "the dimension that is indexed",
-                IndexError if op.basename == "index_copy" else RuntimeError,
-            )
+            if takes_source and index.numel() != size * rest[0].shape[dim]:
+                raise (IndexError if op.basename == "index_copy" else RuntimeError)(
+                    f"{op.basename}(): the number of indices ({index.numel() // max(size, 1)}) must be the size of source in "
+                    "the dimension that is indexed"
+                )
             index = one_element(to_front(index, in_dims[2]))
             shape = list(x.shape)
             places = positions(index, size, shape[dim], op.basename == "index_fill")
@@ -165,16 +165,16 @@ structure(slices, "index_add", "index_copy", "index_reduce", "index_fill.int_Sca
 def index_fill_rule(info: Any, in_dims: tuple, x: Any, dim: int, index: Any, value: Any) -> tuple[Any, Any]:
     """Fill as with a number, or, where each example has a value of its own, through a mask of what is filled."""
     size, scalar = info.batch_size, rank(x, in_dims[0]) == 0
-    check(
-        rank(value, in_dims[3]) == 0,
-        f"index_fill(): only supports a 0-dimensional value tensor, but got tensor with {rank(value, in_dims[3])} dimension(s).",
-    )
+    if rank(value, in_dims[3]) != 0:
+        raise RuntimeError(
+            f"index_fill(): only supports a 0-dimensional value tensor, but got tensor with {rank(value, in_dims[3])} "
+            "dimension(s)."
+        )
     x = one_element(batched(x, in_dims[0], size))
     dim = shifted(dim, rank(x, 0))
     length = x.shape[dim]
-    check(
-        index.dtype is int64, f"index_fill(): Expected dtype int64 for index, got {index.dtype.scalar_name}", IndexError
-    )
+    if index.dtype is not int64:
+        raise IndexError(f"index_fill(): Expected dtype int64 for index, got {index.dtype.scalar_name}")
     # Which places along `dim` are filled, in each example or in all.
     if in_dims[2] is None:
         places, lines = index, 1
@@ -208,18 +208,18 @@ def put_rule(info: Any, in_dims: tuple, x: Any, index: Any, source: Any, accumul
     x = batched(x, in_dims[0], size)
     index = batched(_long(index, "put_"), in_dims[1], size)
     source = batched(source, in_dims[2], size)
-    check(
-        _count(index) == _count(source),
-        "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-        f"{_count(source)}, index.numel() = {_count(index)}",
-        IndexError,
-    )
+    if _count(index) != _count(source):
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{_count(source)}, index.numel() = {_count(index)}"
+        )
     places = F.reshape(positions(index, size, _count(x), negative=True), [size * _count(index)])
     return F.put(x, places, F.reshape(source, [size * _count(source)]), accumulate), 0
 
 
 def _long(index: Any, name: str) -> Any:
-    check(index.dtype is int64, f"{name}(): Expected a long tensor for index, but got {index.dtype.scalar_name}")
+    if index.dtype is not int64:
+        raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.dtype.scalar_name}")
     return index
 
 
@@ -244,23 +244,23 @@ def masked_fill_rule(info: Any, in_dims: tuple, x: Any, mask: Any, value: Any) -
 @batch_rule("masked_fill.Tensor")
 def masked_fill_tensor_rule(info: Any, in_dims: tuple, x: Any, mask: Any, value: Any) -> tuple[Any, Any]:
     """Choose between the tensor and a value that may be another for each example."""
-    check(
-        rank(value, in_dims[2]) == 0,
-        f"masked_fill(): only supports a 0-dimensional value tensor, but got tensor with {rank(value, in_dims[2])} "
-        "dimension(s).",
-    )
+    if rank(value, in_dims[2]) != 0:
+        raise RuntimeError(
+            f"masked_fill(): only supports a 0-dimensional value tensor, but got tensor with {rank(value, in_dims[2])} "
+            "dimension(s)."
+        )
     widest = max(rank(x, in_dims[0]), rank(mask, in_dims[1]))
     x, mask = padded(x, in_dims[0], widest), padded(mask, in_dims[1], widest)
     if in_dims[2] is None:
         return F.masked_fill(x, mask, value), 0
-    check(
-        x.dtype.is_complex or not value.dtype.is_complex,
-        f"masked_fill(): a value of type {value.dtype.scalar_name} cannot be converted to {x.dtype.scalar_name}",
-    )
-    check(
-        mask.dtype.scalar_name == "Bool",
-        f"masked_fill(): only supports boolean masks, but got mask with dtype {mask.dtype.scalar_name}",
-    )
+    if not x.dtype.is_complex and value.dtype.is_complex:
+        raise RuntimeError(
+            f"masked_fill(): a value of type {value.dtype.scalar_name} cannot be converted to {x.dtype.scalar_name}"
+        )
+    if mask.dtype.scalar_name != "Bool":
+        raise RuntimeError(
+            f"masked_fill(): only supports boolean masks, but got mask with dtype {mask.dtype.scalar_name}"
+        )
     return F.where(mask, F.to(padded(value, in_dims[2], widest), x.dtype), x), 0
 
 
@@ -268,15 +268,15 @@ def masked_fill_tensor_rule(info: Any, in_dims: tuple, x: Any, mask: Any, value:
 def masked_scatter_rule(info: Any, in_dims: tuple, x: Any, mask: Any, source: Any) -> tuple[Any, Any]:
     """Gather for each place of the mask the element that stands as far in the source as it does among the places."""
     size = info.batch_size
-    check(
-        mask.dtype.scalar_name == "Bool",
-        f"masked_scatter(): only supports boolean masks, but got mask with dtype {mask.dtype.scalar_name}",
-    )
-    check(
-        x.dtype is source.dtype,
-        "masked_scatter(): expected self and source to have same dtypes but got "
-        f"{x.dtype.scalar_name} and {source.dtype.scalar_name}",
-    )
+    if mask.dtype.scalar_name != "Bool":
+        raise RuntimeError(
+            f"masked_scatter(): only supports boolean masks, but got mask with dtype {mask.dtype.scalar_name}"
+        )
+    if x.dtype is not source.dtype:
+        raise RuntimeError(
+            "masked_scatter(): expected self and source to have same dtypes but got "
+            f"{x.dtype.scalar_name} and {source.dtype.scalar_name}"
+        )
     widest = max(rank(x, in_dims[0]), rank(mask, in_dims[1]))
     x, mask = _broadcast(_padded_batch(x, in_dims[0], size, widest), _padded_batch(mask, in_dims[1], size, widest))
     source = batched(source, in_dims[2], size)
@@ -308,10 +308,10 @@ def masked_select_rule(info: Any, in_dims: tuple, x: Any, mask: Any) -> tuple[An
             "vmap: masked_select(self, mask) with a mask that is mapped over: the number of elements selected may differ "
             "from example to example. Use where(mask, self, other) instead."
         )
-    check(
-        mask.dtype.scalar_name == "Bool",
-        f"masked_select(): only supports boolean masks, but got mask with dtype {mask.dtype.scalar_name}",
-    )
+    if mask.dtype.scalar_name != "Bool":
+        raise RuntimeError(
+            f"masked_select(): only supports boolean masks, but got mask with dtype {mask.dtype.scalar_name}"
+        )
     widest = max(rank(x, in_dims[0]), mask.ndim)
     x = padded(x, in_dims[0], widest)
     x, mask = _broadcast(x, mask)
@@ -330,10 +330,19 @@ def nonzero_rule(info: Any, in_dims: tuple, x: Any) -> tuple[Any, Any]:
     )
 
 
+@batch_rule("argwhere")
+def argwhere_rule(info: Any, in_dims: tuple, x: Any) -> tuple[Any, Any]:
+    """Find as many places in each example, where there are as many in all."""
+    x = to_front(x, in_dims[0])
+    count = F.sum(F.ne(F.reshape(x, [info.batch_size, _count(x)]), 0), 1)
+    return nonzero_static_rule(info, (0,), x, size=same_for_all(count, "argwhere"))
+
+
 @batch_rule("nonzero_static")
 def nonzero_static_rule(info: Any, in_dims: tuple, x: Any, *, size: int, fill_value: int = -1) -> tuple[Any, Any]:
     """Put for each example its places that are not zero first, in order, and count them off."""
-    check(size >= 0, f"nonzero_static: 'size' must be an non-negative integer, got {size}")
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
     example = sizes(x, in_dims[0])
     x = to_front(x, in_dims[0])
     flat = F.ne(F.reshape(x, [info.batch_size, _count(x)]), 0)

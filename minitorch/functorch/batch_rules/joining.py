@@ -11,6 +11,7 @@ from minitorch.functorch.layout import (
     fold,
     padded,
     rank,
+    same_for_all,
     shifted,
     shifted_all,
     sizes,
@@ -18,7 +19,6 @@ from minitorch.functorch.layout import (
 )
 from minitorch.functorch.rules import Rule, batch_rule, structure
 from minitorch.ops import functions as F
-from minitorch.ops.shapes.common import check
 
 # ---------------------------------------------------------------- joining
 
@@ -28,10 +28,10 @@ def cat_rule(info: Any, in_dims: tuple, tensors: Any, dim: int = 0) -> tuple[Any
     """Join behind the mapped dimension; a tensor that has none is the same for all examples."""
     dims = in_dims[0]
     for place, (tensor, mapped) in enumerate(zip(tensors, dims, strict=True)):
-        check(
-            rank(tensor, mapped) > 0,
-            f"cat(): zero-dimensional tensor (at position {place}) cannot be concatenated; use stack instead",
-        )
+        if rank(tensor, mapped) == 0:
+            raise RuntimeError(
+                f"cat(): zero-dimensional tensor (at position {place}) cannot be concatenated; use stack instead"
+            )
     # A vector of no elements fits everywhere, and has a say in the dtype only.
     pairs = [(t, d) for t, d in zip(tensors, dims, strict=True) if sizes(t, d) != [0]]
     if not pairs or all(rank(t, d) == 1 for t, d in pairs):
@@ -57,37 +57,25 @@ def stack_rule(info: Any, in_dims: tuple, tensors: Any, dim: int = 0) -> tuple[A
 def repeat_rule(info: Any, in_dims: tuple, x: Any, repeats: Any) -> tuple[Any, Any]:
     """Repeat all but the mapped dimension; new ones stand behind it."""
     example_rank = rank(x, in_dims[0])
-    check(
-        len(repeats) >= example_rank,
-        "repeat(): Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: "
-        f"{len(repeats)} < {example_rank}",
-    )
+    if len(repeats) < example_rank:
+        raise RuntimeError(
+            "repeat(): Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: "
+            f"{len(repeats)} < {example_rank}"
+        )
     return F.repeat(padded(x, in_dims[0], len(repeats)), [1, *repeats]), 0
 
 
 @batch_rule("repeat_interleave.Tensor")
 def repeat_interleave_rule(info: Any, in_dims: tuple, repeats: Any, *, output_size: int | None = None) -> tuple[Any, Any]:
     """Find for each place of the result how many ends of runs are at or before it."""
-    check(rank(repeats, in_dims[0]) == 1, "repeat_interleave(): only accepts 1D vector as repeat")
+    if rank(repeats, in_dims[0]) != 1:
+        raise RuntimeError("repeat_interleave(): only accepts 1D vector as repeat")
     ends = F.cumsum(to_front(repeats, in_dims[0]), 1)
     if output_size is None:
-        output_size = _same_total(ends)
+        totals = F.select(ends, 1, -1) if ends.shape[1] else F.sum(ends, 1)
+        output_size = same_for_all(totals, "repeat_interleave(repeats)")
     places = F.arange(output_size, device=repeats.device)
     return F.to(F.sum(F.le(F.unsqueeze(ends, 1), F.unsqueeze(places, 1)), 2), repeats.dtype), 0
-
-
-def _same_total(ends: Any) -> int:
-    """Return how long all results are; the operator reads that for one example as well."""
-    if not ends.numel():
-        return 0
-    totals = F.select(ends, 1, -1)
-    total = int(F.select(totals, 0, 0).item())
-    if not bool(F.all(F.eq(totals, total))):
-        raise RuntimeError(
-            "vmap: repeat_interleave(repeats) has a result of dynamic shape, which differs from example to example. Use "
-            "repeats of the same sum, or that are the same for all examples."
-        )
-    return total
 
 
 # ---------------------------------------------------------------- turning
@@ -102,7 +90,8 @@ def roll_rule(info: Any, in_dims: tuple, x: Any, shifts: Any, dims: Any = ()) ->
     example = sizes(x, in_dims[0])
     x = to_front(x, in_dims[0])
     if dims or len(shifts) != 1:
-        check(not dims or len(example) > 0, "roll(): a dimension is named, but the tensor has no dimensions", IndexError)
+        if dims and len(example) == 0:
+            raise IndexError("roll(): a dimension is named, but the tensor has no dimensions")
         return F.roll(x, shifts, shifted_all(dims, len(example))), 0
     count = 1
     for n in example:
@@ -127,7 +116,8 @@ def triu_rule(info: Any, in_dims: tuple, x: Any, diagonal: int = 0) -> tuple[Any
 
 
 def _matrices(x: Any, dim: int) -> Any:
-    check(rank(x, dim) >= 2, f"tril() and triu(): input tensor must have at least 2 dimensions, got {sizes(x, dim)}")
+    if rank(x, dim) < 2:
+        raise RuntimeError(f"tril() and triu(): input tensor must have at least 2 dimensions, got {sizes(x, dim)}")
     return to_front(x, dim)
 
 
@@ -137,7 +127,8 @@ def diag_embed_rule(
 ) -> tuple[Any, Any]:
     """Count the dimensions of the result, of which there is one more."""
     example_rank = rank(x, in_dims[0])
-    check(example_rank > 0, "diag_embed(): input must have at least one dimension", IndexError)
+    if example_rank == 0:
+        raise IndexError("diag_embed(): input must have at least one dimension")
     first, second = shifted(dim1, example_rank + 1), shifted(dim2, example_rank + 1)
     return F.diag_embed(to_front(x, in_dims[0]), offset, first, second), 0
 
@@ -149,11 +140,11 @@ def diag_embed_rule(
 def constant_pad_rule(info: Any, in_dims: tuple, x: Any, pad: Any, value: Any = 0) -> tuple[Any, Any]:
     """Pad the last dimensions of each example."""
     example_rank = rank(x, in_dims[0])
-    check(
-        len(pad) <= 2 * example_rank,
-        f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)} "
-        f"while the input has {example_rank} dimensions.",
-    )
+    if len(pad) > 2 * example_rank:
+        raise RuntimeError(
+            f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)} "
+            f"while the input has {example_rank} dimensions."
+        )
     return F.constant_pad_nd(to_front(x, in_dims[0]), pad, value), 0
 
 
@@ -167,10 +158,10 @@ def last_dims(op: Any, count: int) -> Rule:
 
     def rule(info: Any, in_dims: tuple, *args: Any) -> tuple[Any, Any]:
         example_rank = rank(args[0], in_dims[0])
-        check(
-            example_rank in (count + 1, count + 2),
-            f"{op.basename}(): Expected {count + 1}D or {count + 2}D input tensor, but got one of {example_rank} dimensions",
-        )
+        if example_rank not in (count + 1, count + 2):
+            raise RuntimeError(
+                f"{op.basename}(): Expected {count + 1}D or {count + 2}D input tensor, but got one of {example_rank} dimensions"
+            )
         values = list(args)
         for i in tensors:
             values[i] = batched(args[i], in_dims[i], info.batch_size)

@@ -13,6 +13,7 @@ from minitorch.functorch.leading import merged, regrouped, with_batch_at
 from minitorch.functorch.rules import batch_rule
 from minitorch.ops import functions as F
 from minitorch.ops.assemble import operator_named
+from minitorch.ops.composite import recurrent_steps as steps
 
 _lstm = operator_named("_fused_lstm_layer")
 _lstm_backward = operator_named("_fused_lstm_layer_backward")
@@ -40,9 +41,11 @@ def _weight_gradient(info: Any, grads: Any, first: Any, states: Any) -> Any:
 
     `grads` and `states` are (steps, batch, N, size), and `first`, the state before the first step, is (batch, N, size).
     """
-    before = F.cat([F.unsqueeze(first, 0), states])[: states.shape[0]]
     count = info.batch_size
-    left, right = (F.reshape(F.permute(x, [1, 0, 2, 3]), [count, -1, x.shape[3]]) for x in (grads, before))
+    left, right = (
+        F.reshape(F.permute(x, [1, 0, 2, 3]), [count, x.shape[0] * x.shape[2], x.shape[3]])
+        for x in (grads, steps.previous_states(first, states))
+    )
     return F.bmm(F.transpose(left, 1, 2), right)
 
 
@@ -64,18 +67,7 @@ def lstm_rule(info: Any, in_dims: tuple, gates: Any, hx: Any, cx: Any, weight: A
         found = _lstm.call((*values, weight), None)
         count = found[0].shape[1] // info.batch_size if info.batch_size else 0
         return tuple(_examples(info, part, count) for part in found), 1
-    gates, h, c, weight = _by_step(info, in_dims, gates, hx, cx, weight)
-    columns = F.transpose(weight, 1, 2)
-    outputs, cells, activations = [], [], []
-    for gate in F.unbind(gates):
-        i, f, g, o = F.chunk(gate + F.bmm(h, columns), 4, -1)
-        i, f, g, o = F.sigmoid(i), F.sigmoid(f), F.tanh(g), F.sigmoid(o)
-        c = f * c + i * g
-        h = o * F.tanh(c)
-        outputs.append(h)
-        cells.append(c)
-        activations.append(F.cat([i, f, g, o], -1))
-    return (F.stack(outputs), F.stack(cells), F.stack(activations)), 1
+    return steps.lstm_steps(*_by_step(info, in_dims, gates, hx, cx, weight)), 1
 
 
 @batch_rule("_fused_lstm_layer_backward")
@@ -92,24 +84,7 @@ def lstm_backward_rule(
         grads, grad_h, grad_c, _ = _lstm_backward.call((*values[0], weight, *values[1]), None)
         grads, grad_h, grad_c = (_examples(info, x, count) for x in (grads, grad_h, grad_c))
     else:
-        grad_h, grad_c, found = F.zeros_like(hx), F.zeros_like(cx), []
-        for t in range(output.shape[0] - 1, -1, -1):
-            i, f, g, o = F.chunk(activations[t], 4, -1)
-            if grad_output is not None:
-                grad_h = grad_h + grad_output[t]
-            if grad_cells is not None:
-                grad_c = grad_c + grad_cells[t]
-            out = F.tanh(cells[t])
-            grad_c = grad_c + grad_h * o * (1 - out * out)
-            before = cells[t - 1] if t else cx
-            parts = [
-                grad_c * g * i * (1 - i), grad_c * before * f * (1 - f), grad_c * i * (1 - g * g),
-                grad_h * out * o * (1 - o),
-            ]  # fmt: skip
-            found.append(F.cat(parts, -1))
-            grad_c = grad_c * f
-            grad_h = F.bmm(found[-1], weights)
-        grads = F.stack(found[::-1])
+        grads, grad_h, grad_c = steps.lstm_backward_steps(grad_output, grad_cells, cx, weights, cells, activations)
     return (grads, grad_h, grad_c, _weight_gradient(info, grads, hx, output)), [1, 0, 0, 0]
 
 
@@ -123,21 +98,9 @@ def gru_rule(info: Any, in_dims: tuple, gates: Any, hx: Any, weight: Any, bias: 
         found = _gru.call((*values, weight, bias), None)
         count = found[0].shape[1] // info.batch_size if info.batch_size else 0
         return tuple(_examples(info, part, count) for part in found), 1
-    gates, h, weight = _by_step(info, in_dims[:3], gates, hx, weight)
-    columns = F.transpose(weight, 1, 2)
     if bias is not None:
         bias = F.unsqueeze(batched(bias, in_dims[3], info.batch_size), 1)
-    outputs, activations = [], []
-    for gate in F.unbind(gates):
-        hidden = F.bmm(h, columns)
-        h_r, h_z, h_n = F.chunk(hidden if bias is None else hidden + bias, 3, -1)
-        x_r, x_z, x_n = F.chunk(gate, 3, -1)
-        r, z = F.sigmoid(x_r + h_r), F.sigmoid(x_z + h_z)
-        n = F.tanh(x_n + r * h_n)
-        h = n + z * (h - n)
-        outputs.append(h)
-        activations.append(F.cat([r, z, n, h_n], -1))
-    return (F.stack(outputs), F.stack(activations)), 1
+    return steps.gru_steps(*_by_step(info, in_dims[:3], gates, hx, weight), bias), 1
 
 
 @batch_rule("_fused_gru_layer_backward")
@@ -152,21 +115,8 @@ def gru_backward_rule(
         grads, grad_h, _, _ = _gru_backward.call((values[0], values[1], weight, values[2], values[3]), None)
         grads, grad_h = _examples(info, grads, count), _examples(info, grad_h, count)
     else:
-        grad_h, found = F.zeros_like(hx), []
-        for t in range(output.shape[0] - 1, -1, -1):
-            r, z, n, h_n = F.chunk(activations[t], 4, -1)
-            grad_h = grad_h + grad_output[t]
-            before = output[t - 1] if t else hx
-            for_n = grad_h * (1 - z) * (1 - n * n)
-            for_z = grad_h * (before - n) * z * (1 - z)
-            for_r = for_n * h_n * r * (1 - r)
-            found.append(F.cat([for_r, for_z, for_n], -1))
-            grad_h = grad_h * z + F.bmm(F.cat([for_r, for_z, for_n * r], -1), weights)
-        grads = F.stack(found[::-1])
-    # What arrives at the hidden state's projection: its candidate went through the reset gate.
-    size = hx.shape[2]
-    reset = F.narrow(activations, 3, 0, size)
-    hidden = F.cat([F.narrow(grads, 3, 0, 2 * size), F.narrow(grads, 3, 2 * size, size) * reset], 3)
+        grads, grad_h = steps.gru_backward_steps(grad_output, hx, weights, output, activations)
+    hidden = steps.gru_hidden_gradient(grads, activations)
     return (grads, grad_h, _weight_gradient(info, hidden, hx, output), F.sum(hidden, [0, 2])), [1, 0, 0, 0]
 
 
@@ -179,14 +129,7 @@ def rnn_rule(info: Any, in_dims: tuple, gates: Any, hx: Any, weight: Any, relu: 
         values = [_sequences(info, x, d) for x, d in zip((gates, hx), in_dims, strict=False)]
         found = _rnn.call((*values, weight, relu), None)
         return _examples(info, found, found.shape[1] // info.batch_size if info.batch_size else 0), 1
-    gates, h, weight = _by_step(info, in_dims[:3], gates, hx, weight)
-    columns = F.transpose(weight, 1, 2)
-    outputs = []
-    for gate in F.unbind(gates):
-        h = F.bmm(h, columns) + gate
-        h = F.relu(h) if relu else F.tanh(h)
-        outputs.append(h)
-    return F.stack(outputs), 1
+    return steps.rnn_steps(*_by_step(info, in_dims[:3], gates, hx, weight), relu), 1
 
 
 @batch_rule("_fused_rnn_layer_backward")
@@ -200,11 +143,5 @@ def rnn_backward_rule(
         grads, grad_h, _ = _rnn_backward.call((values[0], values[1], weight, values[2], relu), None)
         grads, grad_h = _examples(info, grads, count), _examples(info, grad_h, count)
     else:
-        grad_h, found = F.zeros_like(hx), []
-        for t in range(output.shape[0] - 1, -1, -1):
-            out = output[t]
-            slope = F.to(out > 0, out.dtype) if relu else 1 - out * out
-            found.append((grad_h + grad_output[t]) * slope)
-            grad_h = F.bmm(found[-1], weights)
-        grads = F.stack(found[::-1])
+        grads, grad_h = steps.rnn_backward_steps(grad_output, hx, weights, output, relu)
     return (grads, grad_h, _weight_gradient(info, grads, hx, output)), [1, 0, 0]

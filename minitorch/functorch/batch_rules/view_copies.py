@@ -8,7 +8,6 @@ from minitorch.core.memory_format import contiguous_format
 from minitorch.functorch.layout import batched
 from minitorch.functorch.rules import batch_rule
 from minitorch.ops import functions as F
-from minitorch.ops.shapes.common import check
 
 
 @batch_rule("as_strided_scatter")
@@ -17,11 +16,11 @@ def as_strided_scatter_rule(
 ) -> tuple[Any, Any]:
     """Write to a copy in which the examples lie one after the other, each as a copy of one would lie."""
     src = batched(src, in_dims[1], info.batch_size)
-    check(
-        list(src.shape[1:]) == list(size),
-        f"as_strided_scatter(): expected src to have a size equal to the slice of self, {list(size)}, got "
-        f"{list(src.shape[1:])}",
-    )
+    if list(src.shape[1:]) != list(size):
+        raise RuntimeError(
+            f"as_strided_scatter(): expected src to have a size equal to the slice of self, {list(size)}, got "
+            f"{list(src.shape[1:])}"
+        )
     x = batched(x, in_dims[0], info.batch_size)
     steps = x.stride()
     # The order of an example's dimensions in memory, which a copy of it keeps.

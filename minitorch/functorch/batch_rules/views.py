@@ -21,7 +21,7 @@ from minitorch.functorch.layout import (
 )
 from minitorch.functorch.rules import Rule, batch_rule, structure
 from minitorch.ops import functions as F
-from minitorch.ops.shapes.common import check, normalize_dim
+from minitorch.ops.shapes.common import normalize_dim
 from minitorch.ops.shapes.geometry import infer_size
 
 _DIM_NAMES = ("dim", "dims", "dim0", "dim1", "dim2", "dimension")
@@ -42,11 +42,12 @@ def dimwise(op: Any, scalar: str = "error") -> Rule:
         x, example_rank = to_front(values[0], in_dims[0]), rank(values[0], in_dims[0])
         for i in places:
             dims = values[i]
-            values[i] = shifted_all(dims, example_rank) if isinstance(dims, (list, tuple)) else shifted(dims, example_rank)
-        if example_rank or scalar == "error":
-            check(example_rank > 0, f"{op.basename}() cannot be applied to a 0-dim tensor.", IndexError)
+            values[i] = shifted(dims, example_rank) if type(dims) is int else shifted_all(dims, example_rank)
+        if example_rank:
             values[0] = x
             return op.call(tuple(values), kwargs), 0
+        if scalar == "error":
+            raise IndexError(f"{op.basename}() cannot be applied to a 0-dim tensor.")
         if scalar == "same":
             return F.alias(x), 0
         values[0] = one_element(x)
@@ -62,7 +63,8 @@ structure(dimwise, "transpose.int", "squeeze.dim", "squeeze.dims", scalar="same"
 @batch_rule("split.Tensor", "split_with_sizes")
 def split_rule(info: Any, in_dims: tuple, x: Any, how: Any, dim: int = 0) -> tuple[Any, Any]:
     """Split behind the mapped dimension."""
-    check(rank(x, in_dims[0]) > 0, "split expects at least a 1-dimensional tensor")
+    if rank(x, in_dims[0]) == 0:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
     return F.split(to_front(x, in_dims[0]), how, shifted(dim, rank(x, in_dims[0]))), 0
 
 
@@ -74,7 +76,8 @@ def tensor_split_rule(info: Any, in_dims: tuple, x: Any, indices: Any, dim: int 
             "vmap: tensor_split(self, tensor_indices_or_sections) with indices that are mapped over: the shapes of the parts "
             "may differ from example to example. Use indices that are the same for all examples."
         )
-    check(rank(x, in_dims[0]) > 0, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    if rank(x, in_dims[0]) == 0:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     return F.tensor_split(to_front(x, in_dims[0]), indices, shifted(dim, rank(x, in_dims[0]))), 0
 
 
@@ -91,10 +94,8 @@ def view_rule(info: Any, in_dims: tuple, x: Any, size: Any) -> tuple[Any, Any]:
 @batch_rule("view.dtype")
 def view_dtype_rule(info: Any, in_dims: tuple, x: Any, dtype: Any) -> tuple[Any, Any]:
     """View the elements as ones of another dtype: of another size only along an example's last dimension."""
-    check(
-        rank(x, in_dims[0]) > 0 or dtype.itemsize == x.dtype.itemsize,
-        f"self.dim() cannot be 0 to view {x.dtype} as {dtype} (different element sizes)",
-    )
+    if rank(x, in_dims[0]) == 0 and dtype.itemsize != x.dtype.itemsize:
+        raise RuntimeError(f"self.dim() cannot be 0 to view {x.dtype} as {dtype} (different element sizes)")
     return F.view(to_front(x, in_dims[0]), dtype), 0
 
 
@@ -107,7 +108,8 @@ def view_as_real_rule(info: Any, in_dims: tuple, x: Any) -> tuple[Any, Any]:
 @batch_rule("view_as_complex")
 def view_as_complex_rule(info: Any, in_dims: tuple, x: Any) -> tuple[Any, Any]:
     """Take the pairs from an example's last dimension."""
-    check(rank(x, in_dims[0]) > 0, "Input tensor must have one or more dimensions")
+    if rank(x, in_dims[0]) == 0:
+        raise RuntimeError("Input tensor must have one or more dimensions")
     return F.view_as_complex(to_front(x, in_dims[0])), 0
 
 
@@ -124,7 +126,8 @@ def as_strided_rule(
 def t_rule(info: Any, in_dims: tuple, x: Any) -> tuple[Any, Any]:
     """Transpose a matrix; fewer dimensions stay."""
     example_rank = rank(x, in_dims[0])
-    check(example_rank <= 2, f"t() expects a tensor with <= 2 dimensions, but self is {example_rank}D")
+    if example_rank > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {example_rank}D")
     x = to_front(x, in_dims[0])
     return F.transpose(x, 1, 2) if example_rank == 2 else F.alias(x), 0
 
@@ -133,13 +136,14 @@ def t_rule(info: Any, in_dims: tuple, x: Any) -> tuple[Any, Any]:
 def permute_rule(info: Any, in_dims: tuple, x: Any, dims: Any) -> tuple[Any, Any]:
     """Put the mapped dimension first, the others in order behind it."""
     example_rank = rank(x, in_dims[0])
-    check(
-        len(dims) == example_rank,
-        "permute(): number of dimensions in the tensor input does not match the length of the desired ordering of "
-        f"dimensions i.e. input.dim() = {example_rank} is not equal to len(dims) = {len(dims)}",
-    )
+    if len(dims) != example_rank:
+        raise RuntimeError(
+            "permute(): number of dimensions in the tensor input does not match the length of the desired ordering of "
+            f"dimensions i.e. input.dim() = {example_rank} is not equal to len(dims) = {len(dims)}"
+        )
     order = [normalize_dim(d, example_rank, "permute") for d in dims]
-    check(len(set(order)) == len(order), "permute(): duplicate dims are not allowed.")
+    if len(set(order)) != len(order):
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
     where = in_dims[0]
     return F.permute(x, [where, *[d + (d >= where) for d in order]]), 0
 
@@ -148,15 +152,15 @@ def permute_rule(info: Any, in_dims: tuple, x: Any, dims: Any) -> tuple[Any, Any
 def expand_rule(info: Any, in_dims: tuple, x: Any, size: Any, *, implicit: bool = False) -> tuple[Any, Any]:
     """Make room for the new dimensions behind the mapped one."""
     missing = len(size) - rank(x, in_dims[0])
-    check(
-        missing >= 0,
-        f"expand(): the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in "
-        f"the tensor ({rank(x, in_dims[0])})",
-    )
-    check(
-        all(n >= 0 for n in size[:missing]),
-        f"expand({list(size)}): the expanded size isn't allowed in a leading, non-existing dimension",
-    )
+    if missing < 0:
+        raise RuntimeError(
+            f"expand(): the number of sizes provided ({len(size)}) must be greater or equal to the number of dimensions in "
+            f"the tensor ({rank(x, in_dims[0])})"
+        )
+    if not all(n >= 0 for n in size[:missing]):
+        raise RuntimeError(
+            f"expand({list(size)}): the expanded size isn't allowed in a leading, non-existing dimension"
+        )
     return F.expand(padded(x, in_dims[0], len(size)), [info.batch_size, *size], implicit=implicit), 0
 
 

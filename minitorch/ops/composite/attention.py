@@ -7,6 +7,7 @@ from math import sqrt
 from minitorch.core.dtype import bfloat16, bool_, float16, float32
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_explicit, composite_implicit
+from minitorch.tensor.wrapper import is_followed
 
 
 def _validate(query, key, value, attn_mask, is_causal):
@@ -42,7 +43,7 @@ def _is_plain(query, key, value, attn_mask, dropout_p):
         and len(shape) == 4
         and key.dim() == 4
         and shape[:2] == key.shape[:2] == value.shape[:2]
-        and (attn_mask is None or not attn_mask.requires_grad)
+        and (attn_mask is None or not is_followed(attn_mask))
     )
 
 

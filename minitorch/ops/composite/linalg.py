@@ -13,6 +13,7 @@ from minitorch.ops import functions as F
 from minitorch.ops.composite.einsum import einsum
 from minitorch.ops.composite.registry import composite_explicit, composite_implicit
 from minitorch.ops.shapes.common import broadcast_shapes, check, normalize_dim
+from minitorch.tensor.wrapper import innermost, is_followed
 
 # ---------------------------------------------------------------- products
 
@@ -248,9 +249,10 @@ _FAILURES = {
 }  # fmt: skip
 
 
-@composite_implicit("_linalg_check_errors")
+@composite_explicit("_linalg_check_errors")
 def check_errors_composite(info, api_name, *, is_matrix):
-    """Raise for the first matrix of a batch whose `info` is not 0: an operator, so that vmap can look at all examples."""
+    """Raise for the first matrix of a batch, or of an example, whose `info` is not 0."""
+    info = innermost(info)
     if info.device.type == "meta" or not bool(F.any(info)):
         return
     values = F.reshape(info, [-1]).tolist()
@@ -443,24 +445,20 @@ def ormqr_composite(self, input2, input3, left=True, transpose=False):
 # ---------------------------------------------------------------- eigenvalues, singular values
 
 
-def _records(tensor):
-    """Return whether a derivative may be asked for, which needs the vectors too."""
-    return tensor.requires_grad
-
-
 @composite_implicit("linalg_eigh")
 def eigh_composite(self, UPLO="L"):
     return tuple(F._linalg_eigh(self, UPLO, True))
 
 
+# A derivative needs the vectors too.
 @composite_implicit("linalg_eigvalsh")
 def eigvalsh_composite(self, UPLO="L"):
-    return F._linalg_eigh(self, UPLO, _records(self))[0]
+    return F._linalg_eigh(self, UPLO, is_followed(self))[0]
 
 
 @composite_implicit("linalg_eigvals")
 def eigvals_composite(self):
-    return F.linalg_eig(self)[0] if _records(self) else F._linalg_eigvals(self)
+    return F.linalg_eig(self)[0] if is_followed(self) else F._linalg_eigvals(self)
 
 
 @composite_implicit("linalg_svd")
@@ -470,7 +468,7 @@ def svd_composite(A, full_matrices=True, *, driver=None):
 
 @composite_implicit("linalg_svdvals")
 def svdvals_composite(A, *, driver=None):
-    return F._linalg_svd(A, False, _records(A), driver=driver)[1]
+    return F._linalg_svd(A, False, is_followed(A), driver=driver)[1]
 
 
 @composite_implicit("svd")
