@@ -2,7 +2,8 @@
 
 Rules have the specification's numbers: K keys, R the key set of a call, T tables, X kernels, S schemas, L the
 library API, O operator objects, U debugging aids, and of the functionality levels A autograd, D the Python
-dispatcher, F functionalization, G the stack of transforms, P dispatch modes, V vmap.  ``K17 probe``, ``T7 table`` are the tables that belong to a rule.
+dispatcher, F functionalization, G the stack of transforms, P dispatch modes, V vmap.  ``K17 probe``, ``T7 table`` are the
+tables that belong to a rule.
 
 `LATER` says what of a rule waits for a feature that does not exist yet; the tests named here run the part of it that
 the dispatcher itself has to do, with a double of the feature where one is needed.
