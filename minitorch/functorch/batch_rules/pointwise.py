@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from minitorch.functorch.layout import lined_up, padded, rank
-from minitorch.functorch.rules import RULES, Rule, batch_rule, structure
+from minitorch.functorch.layout import lined_up, padded, rank, sizes
+from minitorch.functorch.rules import RULES, Rule, batch_rule, inplace_batch_rule, structure
 from minitorch.ops import functions as F
+from minitorch.ops.assemble import operator_named
 from minitorch.ops.composite import registry as composites
 from minitorch.ops.registry import DECLARATIONS, POINTWISE
 from minitorch.tensor.base import TensorBase
@@ -38,6 +40,21 @@ def pointwise(op: Any) -> Rule:
     return rule
 
 
+def pointwise_in_place(op: Any) -> Callable[..., None]:
+    """Return the rule of such an operator that works in place: what is mapped is changed itself."""
+
+    def rule(info: Any, in_dims: tuple, self: Any, *args: Any, **kwargs: Any) -> None:
+        values, widest = lined_up((self, *args), in_dims)
+        if widest > rank(self, in_dims[0]):
+            raise RuntimeError(
+                f"{op.basename}: output with shape {sizes(self, in_dims[0])} doesn't match the broadcast shape: an operand has "
+                f"{widest} dimensions; an in-place operator cannot change the shape of its first argument"
+            )
+        op.call(tuple(values), kwargs or None)
+
+    return rule
+
+
 # Also those that are composites with a derivative of their own: one operator costs less than its parts.
 structure(
     pointwise,
@@ -47,6 +64,9 @@ structure(
         and name not in composites.IMPLICIT and name not in composites.EXPLICIT and name not in RULES
     ],
 )  # fmt: skip
+for _name, _declaration in DECLARATIONS.items():
+    if _declaration.kind == "inplace" and _declaration.functional in RULES and POINTWISE[0] in _declaration.tags:
+        inplace_batch_rule(_name)(pointwise_in_place(operator_named(_name)))
 structure(pointwise, "complex", "polar", "alias", "detach")
 
 
