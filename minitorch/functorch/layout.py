@@ -10,6 +10,7 @@ from minitorch.dispatch.operator import Operator
 from minitorch.ops import functions as F
 from minitorch.ops.assemble import operator_named
 from minitorch.tensor.base import TensorBase
+from minitorch.tensor.wrapper import innermost
 
 _permute: Operator = operator_named("permute")
 _expand: Operator = operator_named("expand")
@@ -165,16 +166,17 @@ def one_element(x: Any) -> Any:
 def same_for_all(values: Any, name: str) -> int:
     """Return the number that one example's result is shaped by, where it is the same for all examples.
 
-    It is read from the tensor, as the operator reads it for one example.
+    It is read from the tensor, as the operator reads it for one example, and from all examples of the levels around.
 
     Raises
     ------
     RuntimeError
         If it differs.
     """
+    values = innermost(values)
     if not values.numel():
         return 0
-    first = int(F.select(values, 0, 0).item())
+    first = int(F.reshape(values, [-1])[0].item())
     if not bool(F.all(F.eq(values, first))):
         raise RuntimeError(
             f"vmap: {name} has a result of dynamic shape, which differs from example to example here. Use an operator whose "

@@ -165,6 +165,42 @@ def test_vmap_is_a_loop(record, dtype_name):
         pytest.skip("no sample has a tensor to map, or none has tensors for results")
 
 
+@over(only=lambda record: record.name not in REFUSED and not record.random)
+def test_vmap_of_vmap(record):
+    """Two levels, mapped over different dimensions: a rule runs on tensors that are batched themselves."""
+    ran = 0
+    for number, sample in enumerate(record.samples(getattr(mt, record.dtypes[0]))):
+        tensors = sample.tensors()
+        dims = [-1] * len(tensors)
+        if number >= 4 or not tensors or record.name in BY_MEMORY:
+            continue
+        if REFUSED_PARTLY.get(record.name, _nothing)(sample, tensors, dims):
+            continue
+        columns, expected = variations(record, sample, tensors, dims)
+        if expected is None:
+            continue
+        inner = [mt.stack(c, -1) for c in columns]
+        # The second batch holds the same examples, one place further on.
+        stacked = [mt.stack([x, x.roll(1, -1)]) for x in inner]
+
+        def mapped(*given, sample=sample):
+            return call(record, filled(sample, given))
+
+        try:
+            with vmap_fallback_policy("allow" if record.name in LOOPED else "error"):
+                found = vmap(vmap(mapped, in_dims=tuple(dims)))(*stacked)
+        except Exception as error:
+            error.add_note(f"in {record.name}: two levels of vmap over {sample!r}")
+            raise
+        for i in range(BATCH):
+            for outer in range(2):
+                got = tree_map(lambda t, outer=outer, i=i: t[outer, (i + outer) % BATCH], found)
+                assert_same(record, got, expected[i], f"example {outer}, {i} of two levels of vmap over {sample!r}")
+        ran += 1
+    if not ran:
+        pytest.skip("no sample has a tensor to map, or none has tensors for results")
+
+
 def is_differentiable(record):
     return (
         record.autograd and not record.no_gradcheck and not record.random and record.supports("float64")
