@@ -25,7 +25,8 @@ DIGITS = Path(__file__).resolve().parents[1] / "examples" / "digits.py"
 def digits_model(torch):
     """Return the network of the example, in eval mode."""
     spec = importlib.util.spec_from_file_location("digits_example", DIGITS)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     torch.manual_seed(0)
@@ -48,21 +49,22 @@ def setting(torch, batch):
     return func, func.grad(loss), parameters, x, y
 
 
-def best(function, repeats):
-    """Return the shortest of some times of a call, in seconds."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return min(times)
+def best_of_turns(functions, rounds):
+    """Return the shortest time of a call of each function, in seconds; they take turns, so that a slow spell hits all."""
+    times = [[] for _ in functions]
+    for _ in range(rounds):
+        for function, found in zip(functions, times, strict=True):
+            start = time.perf_counter()
+            function()
+            found.append(time.perf_counter() - start)
+    return [min(found) for found in times]
 
 
 def main():
     parser = argparse.ArgumentParser(description="Per-sample gradients: vmap of grad, and a loop of grad.")
     parser.add_argument("--module", default="minitorch")
     parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=9)
     options = parser.parse_args()
     torch = importlib.import_module(options.module)
     torch.set_num_threads(1)
@@ -76,7 +78,7 @@ def main():
     worst = max(
         float((found[name] - torch.stack([e[name] for e in expected])).abs().max()) for name in parameters
     )
-    fast, slow = best(lambda: mapped(parameters, x, y), options.repeats), best(loop, options.repeats)
+    fast, slow = best_of_turns([lambda: mapped(parameters, x, y), loop], options.rounds)
     print(f"batch {options.batch}: largest difference {worst:.1e}")
     print(f"loop of grad   {slow * 1e3:9.2f} ms")
     print(f"vmap of grad   {fast * 1e3:9.2f} ms")

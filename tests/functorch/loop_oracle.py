@@ -6,7 +6,7 @@ import itertools
 
 import minitorch as mt
 from minitorch.core.pytree import tree_flatten, tree_map
-from minitorch.func import vjp, vmap, vmap_fallback_policy
+from minitorch.func import jvp, vjp, vmap, vmap_fallback_policy
 from minitorch.testing import assert_close
 
 
@@ -66,7 +66,7 @@ def check(function, tensors, dims, count=3, tolerance=1e-9):
 
 
 def check_all(function, shapes, backward=True, count=3, make=random, patterns=None):
-    """Do that for all patterns of mapped arguments, for the function and for its gradients, and for two levels."""
+    """Do that for all patterns of mapped arguments, for the function and for its gradients; for tangents, and for two levels."""
     for dims in patterns or all_patterns(len(shapes)):
         tensors = stacked(shapes, dims, count, make)
         check(function, tensors, dims, count)
@@ -74,6 +74,8 @@ def check_all(function, shapes, backward=True, count=3, make=random, patterns=No
             check(lambda *t: gradients(function, *t), tensors, dims, count)
     dims = (0,) * len(shapes)
     tensors = stacked(shapes, dims, count, make)
+    if backward:
+        check(lambda *t: jvp(function, t, tuple(x.sin() for x in t)), tensors, dims, count)
     once = tuple(0 if i == 0 else None for i in range(len(shapes)))
     nested = [x[None] * 1.5 if i == 0 else x for i, x in enumerate(tensors)]
     check(vmap(function, in_dims=dims), nested, once, count=1)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from minitorch.functorch.layout import batched, rank, sizes
-from minitorch.functorch.leading import aligned, leading_batch, one_example
+from minitorch.functorch.leading import aligned, leading_batch, merged, one_example, regrouped, with_batch_at
 from minitorch.functorch.rules import batch_rule, structure
 from minitorch.ops import functions as F
 from minitorch.ops.assemble import operator_named
@@ -25,6 +26,14 @@ _ldl_solve = operator_named("linalg_ldl_solve")
 _lstsq = operator_named("_linalg_lstsq")
 
 
+def _with_one_matrix(info: Any, B: Any, dim: int, left: bool, solve: Callable[[Any], Any]) -> tuple[Any, Any]:
+    """Solve for all examples with one matrix, which is factorized once: they are more columns of B, or more rows."""
+    at = 1 if left else 0
+    B = with_batch_at(B, dim, info.batch_size, at)
+    result = solve(merged(B, at))
+    return regrouped(result, at, B.shape[at], B.shape[at + 1]), at
+
+
 @batch_rule("linalg_solve_ex")
 def solve_rule(info: Any, in_dims: tuple, A: Any, B: Any, **kwargs: Any) -> tuple[Any, Any]:
     """Solve; whether B is a vector is asked of the shapes of one example."""
@@ -37,6 +46,16 @@ def solve_rule(info: Any, in_dims: tuple, A: Any, B: Any, **kwargs: Any) -> tupl
     if vector:
         B = F.unsqueeze(B, -1)
         b_rank += 1
+    if a_dim is None and a_rank == b_rank == 2:
+        codes: list[Any] = []
+
+        def solve(columns: Any) -> Any:
+            result, code = _solve_ex.call((A, columns), kwargs)
+            codes.append(code)
+            return result
+
+        result, dim = _with_one_matrix(info, B, b_dim, kwargs.get("left", True), solve)
+        return (F.squeeze(result, -1) if vector else result, codes[0]), [dim, None]
     widest = max(a_rank, b_rank)
     result, info_codes = _solve_ex.call((aligned(A, a_dim, widest), aligned(B, b_dim, widest)), kwargs)
     if vector:
@@ -50,6 +69,10 @@ def solve_triangular_rule(info: Any, in_dims: tuple, A: Any, B: Any, **kwargs: A
     ranks = [rank(A, in_dims[0]), rank(B, in_dims[1])]
     if min(ranks) < 2:
         one_example(_solve_triangular, in_dims, (A, B), kwargs)
+    if in_dims[0] is None and ranks == [2, 2]:
+        return _with_one_matrix(
+            info, B, in_dims[1], kwargs.get("left", True), lambda columns: _solve_triangular.call((A, columns), kwargs)
+        )
     widest = max(ranks)
     operands = aligned(A, in_dims[0], widest), aligned(B, in_dims[1], widest)
     return _solve_triangular.call(operands, kwargs), 0

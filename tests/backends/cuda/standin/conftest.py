@@ -5,7 +5,6 @@ On a machine with a GPU ``benchmarks/cuda_report.py`` runs the same tests with M
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -26,13 +25,6 @@ if not IS_REAL:
 
 import minitorch as mt
 from minitorch.backends import fallback_policy
-
-# Operators over records run in slices, as in ``tests/ops``.
-_spec = importlib.util.spec_from_file_location("slices", FOLDER.parents[1] / "ops" / "conftest.py")
-_slices = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_slices)
-pytest_configure = _slices.pytest_configure
-pytest_collection_modifyitems = _slices.pytest_collection_modifyitems
 
 
 @pytest.fixture(autouse=True)
