@@ -285,7 +285,7 @@ INDEX: dict[str, tuple[str, ...]] = {rule: _parsed(text) for rule, text in _RULE
 
 # rule: what of it waits, and for which feature.
 LATER = {
-    "K1": "the fallbacks of Functionalize, Conjugate, Negative, ZeroTensor and the functorch keys come with those features",
+    "K1": "the fallbacks of Conjugate, Negative and ZeroTensor come with those features",
     "R12": "constructors of sparse, quantized, nested, opaque, zero and wrapper tensors; the key sets are theirs already",
     "R13": "conj, resolve_conj, resolve_neg and their views; that views keep a bit and results have none is tested",
     "R15": "entering autocast, functorch and functionalization with their own state; the key part is tested",
