@@ -25,6 +25,7 @@ DIGITS = Path(__file__).resolve().parents[1] / "examples" / "digits.py"
 def digits_model(torch):
     """Return the network of the example, in eval mode."""
     spec = importlib.util.spec_from_file_location("digits_example", DIGITS)
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     torch.manual_seed(0)
@@ -58,7 +59,7 @@ def best(function, repeats):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Per-sample gradients: vmap of grad, and a loop of grad.")
     parser.add_argument("--module", default="minitorch")
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=5)

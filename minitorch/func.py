@@ -5,6 +5,7 @@ made of these.  They nest in any order, work on every device, and leave ``requir
 """
 
 from minitorch.functorch.forward import hessian, jacfwd, jvp, linearize
+from minitorch.functorch.functionalize import functionalize
 from minitorch.functorch.loop import get_vmap_fallback_policy, vmap_fallback_policy, vmap_fallbacks
 from minitorch.functorch.module_state import functional_call, stack_module_state
 from minitorch.functorch.reverse import grad, grad_and_value, jacrev, vjp
@@ -12,6 +13,7 @@ from minitorch.functorch.vmap import vmap
 
 __all__ = [
     "functional_call",
+    "functionalize",
     "get_vmap_fallback_policy",
     "grad",
     "grad_and_value",

@@ -333,10 +333,17 @@ def grad(
     if is_grads_batched:
         from minitorch.functorch.vmap import vmap
 
-        def pull_back(*rows: Any) -> list:
-            return gradients_at(outputs, inputs, rows, keep, create_graph)
+        used: list[int] = []
 
-        results: list = vmap(pull_back, randomness="different")(*grads)
+        def pull_back(*rows: Any) -> list:
+            found = gradients_at(outputs, inputs, rows, keep, create_graph)
+            used[:] = [i for i, gradient in enumerate(found) if gradient is not None]  # vmap returns tensors alone
+            return [found[i] for i in used]
+
+        mapped = vmap(pull_back, randomness="different")(*grads)
+        results: list = [None] * len(inputs)
+        for i, gradient in zip(used, mapped, strict=True):
+            results[i] = gradient
     else:
         results = gradients_at(outputs, inputs, grads, keep, create_graph)
     for i, result in enumerate(results):

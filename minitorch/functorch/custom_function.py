@@ -63,7 +63,8 @@ def _differentiated(level: Any, cls: Any, args: tuple) -> Any:
             return tensor
 
         def wrap(value: Any) -> Any:
-            return next((wrapper for inner, wrapper in pairs if inner is value), None) or wrap_grad(value, level)
+            known = next((wrapper for inner, wrapper in pairs if inner is value), None)
+            return wrap_grad(value, level) if known is None else known
 
         values = tree_map_only(TensorBase, unwrap, wrapped)
         disabled = (state.grad_enabled, state.forward_grad_enabled)
@@ -167,6 +168,7 @@ def _of_whole_batch(cls: Any, in_dims: tuple, batch_size: int, randomness: str) 
         return values, tree_map(lambda t: level.unwrap(t)[1] if isinstance(t, TensorBase) else None, tree)
 
     class WholeBatch(Function):
+        generate_vmap_rule = True
         out_dims: Any = None
 
         @staticmethod

@@ -137,12 +137,6 @@ def _run(
 
 def _unwrapped_outputs(outputs: Any, out_dims: Any, level: VmapInterpreter, func: Any) -> Any:
     leaves, spec = tree_flatten(outputs)
-    for leaf in leaves:
-        if not isinstance(leaf, TensorBase) and not (leaf is None or out_dims is None):
-            raise ValueError(
-                f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(leaf)}. Did you mean to set "
-                "out_dims= to None for output?"
-            )
     dims = broadcast_leaves(tuple(out_dims) if isinstance(out_dims, list) else out_dims, spec)
     if dims is None and isinstance(outputs, TensorBase) and isinstance(out_dims, (list, tuple)) and len(out_dims) == 1:
         dims = list(out_dims)
@@ -164,6 +158,11 @@ def _unwrapped_outputs(outputs: Any, out_dims: Any, level: VmapInterpreter, func
 
 def _unwrapped_output(leaf: Any, out_dim: int | None, level: VmapInterpreter, func: Any) -> Any:
     if not isinstance(leaf, TensorBase):
+        if out_dim is not None:
+            raise ValueError(
+                f"vmap({_name(func)}, ...): `{_name(func)}` must only return Tensors, got type {type(leaf)}. Did you mean to set "
+                "out_dims= to None for output?"
+            )
         return leaf
     value, dim = level.unwrap(leaf)
     with level.lower():

@@ -79,6 +79,15 @@ def test_batched_gradients():
     assert rows.tolist() == [[2.0, 0.0], [0.0, 4.0]]
 
 
+def test_a_batch_of_gradients_where_an_input_is_unused():
+    x, other = (mt.ones(2, requires_grad=True) for _ in range(2))
+    unused, rows = mt.autograd.grad(x * 2, (other, x), mt.eye(2), is_grads_batched=True, allow_unused=True)
+    assert unused is None
+    assert rows.tolist() == [[2.0, 0.0], [0.0, 2.0]]
+    with pytest.raises(RuntimeError, match="index 0 appears to not have been used"):
+        mt.autograd.grad(x * 2, (other, x), mt.eye(2), is_grads_batched=True)
+
+
 def test_gradient_edges_stand_for_tensors():
     x = leaf(2.0)
     y = x * 3

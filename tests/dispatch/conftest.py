@@ -87,6 +87,23 @@ def _pass_autograd_on(key_set, op, *args, **kwargs):
     return op.redispatch(key_set & after_autograd, *args, **kwargs)
 
 
+@pytest.fixture(autouse=True)
+def without_transforms():
+    """Take the fallbacks of transforms and functionalization away: other tests may have loaded them."""
+    removed = []
+    for name in (
+        "FuncTorchBatched", "FuncTorchGradWrapper", "FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode",
+        "Functionalize",
+    ):  # fmt: skip
+        kernel = BACKEND_FALLBACKS.get(parse_key(name).slot)
+        if kernel is not None:
+            dispatcher.unregister_fallback(kernel)
+            removed.append((name, kernel))
+    yield
+    for name, kernel in removed:
+        dispatcher.register_fallback(name, kernel)
+
+
 @pytest.fixture
 def autograd_fallbacks():
     """Stand in for the fallbacks of the autograd keys where autograd is not loaded.

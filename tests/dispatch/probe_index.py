@@ -2,7 +2,8 @@
 
 Rules have the specification's numbers: K keys, R the key set of a call, T tables, X kernels, S schemas, L the
 library API, O operator objects, U debugging aids, and of the functionality levels A autograd, D the Python
-dispatcher, P dispatch modes.  ``K17 probe``, ``T7 table`` are the tables that belong to a rule.
+dispatcher, F functionalization, G the stack of transforms, P dispatch modes, V vmap.  ``K17 probe``, ``T7 table`` are the
+tables that belong to a rule.
 
 `LATER` says what of a rule waits for a feature that does not exist yet; the tests named here run the part of it that
 the dispatcher itself has to do, with a double of the feature where one is needed.
@@ -39,6 +40,14 @@ _PLACES = {
     "function modes": "autograd/test_function_modes.py",
     "logging": "testing/test_logging_tensor.py",
     "flops": "utils/test_flop_counter.py",
+    "mapped": "functorch/test_vmap.py",
+    "transforms": "functorch/test_grad_transforms.py",
+    "functions": "functorch/test_functions_in_transforms.py",
+    "functional": "functionalize/test_functional_tensors.py",
+    "traces": "functionalize/test_functional_traces.py",
+    "functional db": "functionalize/test_functional_op_db.py",
+    "programs": "functionalize/test_functional_programs.py",
+    "functionalize": "functorch/test_functionalize_transform.py",
 }
 
 # rule: "place: test test; place: test"
@@ -259,6 +268,44 @@ _RULES = {
     "D2": "python: test_py_impls_count_only_while_it_is_on test_a_function_for_a_mode_stands_for_its_handler"
     " test_a_function_for_a_mode_is_for_that_very_class test_a_function_for_the_class_of_a_tensor"
     " test_a_function_for_a_transform; namespace: test_py_impl_rules",
+    # 6.3 to 6.5: vmap, the stack of transforms, functionalization
+    "V1": "mapped: test_a_level_is_one_above_the_stack test_what_a_batched_tensor_looks_like test_nested_maps_are_a_table",
+    "V2": "mapped: test_rules_see_the_innermost_level_alone test_a_tensor_of_an_outer_level_is_not_batched_in_the_inner_one",
+    "V3": "mapped: test_in_dims_and_out_dims test_structures_of_arguments_and_results"
+    " test_a_result_that_is_not_batched_is_repeated test_out_dims_none test_keyword_arguments_are_the_same_for_all"
+    " test_wrong_arguments test_wrong_results test_chunks",
+    "V4": "mapped: test_a_composite_runs_as_its_parts_and_a_custom_one_in_a_loop",
+    "V5": "mapped: test_what_no_loop_can_be_made_of test_the_loop_stacks_each_return_and_says_so"
+    " test_the_loop_writes_in_place test_policies_of_the_loop test_the_loop_refuses_no_examples",
+    "V6": "mapped: test_what_no_loop_can_be_made_of test_a_composite_runs_as_its_parts_and_a_custom_one_in_a_loop",
+    "V7": "mapped: test_error_is_the_default test_same_and_different test_dropout_in_the_three_modes"
+    " test_chunks_repeat_the_same_draws",
+    "V8": "mapped: test_values_and_dynamic_shapes_are_refused test_in_place_on_what_is_captured",
+    "G1": "transforms: test_the_stack_and_its_levels test_keys_are_included_while_the_stack_is_not_empty",
+    "G2": "transforms: test_the_way_of_one_call test_what_an_argument_looks_like",
+    "G3": "transforms: test_the_way_of_one_call",
+    "G4": "transforms: test_the_way_of_one_call test_no_grad_outside",
+    "G5": "transforms: test_the_way_of_one_call",
+    "G6": "transforms: test_modes_see_calls_after_all_transforms",
+    "G7": "transforms: test_what_an_argument_looks_like test_captured_tensors_are_constants"
+    " test_a_live_wrapper_in_another_thread_is_refused",
+    "G8": "transforms: test_no_grad_inside test_no_grad_outside test_nested_gradients test_changes_in_place"
+    " test_changes_of_views_in_place test_what_is_refused test_no_grad_outside_of_the_inner_level_cuts_the_outer_one",
+    "G9": "transforms: test_a_custom_operator_uses_its_formula;"
+    " functions: test_what_is_refused test_a_generated_rule_uses_the_formula_at_every_level",
+    "F1": "functional: test_a_wrapper_mirrors_its_value test_aliases_share_their_storage",
+    "F2": "functional: test_custom_operators test_in_place_views_change_no_data test_out_arguments_are_written"
+    " test_every_operator_that_writes_is_provided_for; functional db: test_functions test_inplace_methods test_out_arguments",
+    "F3": "functional: test_factories_are_wrapped_inside_of_the_scope_only test_a_plain_tensor_is_changed_as_ever"
+    " test_a_plain_tensor_is_not_changed_by_a_functional_one",
+    "F4": "functional: test_a_base_is_stale_until_it_is_synced test_updates_are_applied_in_order_and_once;"
+    " programs: test_programs_give_the_same_with_and_without",
+    "F5": "traces: test_probe_table; functionalize: test_the_operators_below test_results_and_inputs_are_those_of_the_function",
+    "F6": "functional: test_numbers_are_never_wrapped test_keys_of_a_wrapper test_resize_is_a_view_or_a_new_storage",
+    "F7": "functional: test_custom_operators",
+    "6.4 probe": "transforms: test_no_grad_inside test_no_grad_outside test_nested_gradients test_changes_in_place"
+    " test_what_is_refused",
+    "6.5 probe": "traces: test_probe_table; functionalize: test_the_operators_below",
     # 8. debugging aids
     "U1": "trace: test_each_hop_is_a_line test_environment_variables test_indentation_recovers_from_exceptions test_details"
     " test_scopes_nest",
@@ -288,11 +335,10 @@ LATER = {
     "K1": "the fallbacks of Conjugate, Negative and ZeroTensor come with those features",
     "R12": "constructors of sparse, quantized, nested, opaque, zero and wrapper tensors; the key sets are theirs already",
     "R13": "conj, resolve_conj, resolve_neg and their views; that views keep a bit and results have none is tested",
-    "R15": "entering autocast, functorch and functionalization with their own state; the key part is tested",
+    "R15": "entering autocast with its own state; the key part is tested",
     "R19": "kernels of the sparse factories; that BackendSelect chooses by layout is tested",
-    "R20": "autocast's own list of operators, the Conjugate level and vmap; doubles stand in for them",
-    "T9": "the loop fallback of vmap; a double stands in",
+    "R20": "autocast's own list of operators and the Conjugate level; doubles stand in for them",
     "L12": "get_ctx().new_dynamic_size() under fake mode",
-    "L14": "vmap itself; a double of its interpreter stands in",
+    "F7": "the Python route of mutating custom operators, by auto_functionalized, waits for tracing",
     "A5": "the ADInplaceOrView companion of the strict fallback, for native kernels, which do not exist here",
 }

@@ -33,7 +33,10 @@ RULES = (
     | _numbered("A", 12)
     | _numbered("D", 2)
     | _numbered("P", 11)
-    | {"P14"}
+    | _numbered("V", 8)
+    | _numbered("G", 9)
+    | _numbered("F", 7)
+    | {"P14", "6.4 probe", "6.5 probe"}
     | {"K17 probe", "R10 probe", "R19 probe", "T7 table", "T18 probe", "X3 probe", "S8 probe"}
 ) - {"T7"}
 

@@ -62,7 +62,7 @@ def check(function, tensors, dims, count=3, tolerance=1e-9):
     assert found_spec == spec
     for f, e in zip(found, expected, strict=True):
         assert f.shape == e.shape, (dims, f.shape, e.shape)
-        assert_close(f, e, rtol=tolerance, atol=tolerance)
+        assert_close(f, e, rtol=tolerance, atol=tolerance, equal_nan=True)
 
 
 def check_all(function, shapes, backward=True, count=3, make=random, patterns=None):

@@ -21,6 +21,7 @@ NO_BATCH = {
     "as_strided": "what it returns depends on how the tensor lies in memory",
     "as_strided_copy": "what it returns depends on how the tensor lies in memory",
     "Tensor.as_strided": "what it returns depends on how the tensor lies in memory",
+    "Tensor.copy_": "what it changes is here the same for all examples",
     "_batch_norm_with_update": "training changes the running statistics, which are the same for all examples",
 }
 

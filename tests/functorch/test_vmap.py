@@ -146,6 +146,9 @@ def test_out_dims_none():
     with pytest.raises(ValueError, match="can not return a BatchedTensor when out_dim is None"):
         vmap(lambda x: x, out_dims=None)(numbers(3))
     assert vmap(lambda x: 3, out_dims=None)(numbers(3)) == 3
+    x, *rest = vmap(lambda x: (x, 3, "a", None), out_dims=(0, None, None, None))(numbers(3))
+    assert rest == [3, "a", None]
+    assert_close(x, numbers(3))
 
 
 def test_keyword_arguments_are_the_same_for_all():
@@ -186,6 +189,7 @@ def test_wrong_arguments(in_dims, args, text):
     [
         (lambda x: 3.0, 0, "must only return Tensors"),
         (lambda x: (x, "a"), 0, "must only return Tensors"),
+        (lambda x: (x, None), 0, "must only return Tensors"),
         (lambda x: (x, x), (0,), "out_dims is not compatible with the structure of `outputs`"),
         (lambda x: x, "a", "`out_dims` must be an int, None"),
         (lambda x: (x, x), {"a": 0}, "out_dims is not compatible"),

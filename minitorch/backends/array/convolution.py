@@ -139,13 +139,13 @@ def convolve(xp, x, w, bias, plan):
     if result.size == 0:
         return result
     if bias is not None:
-        bias = bias.reshape(groups, outputs, *(1,) * len(p.out))
+        column = bias.reshape(groups, outputs, 1, 1)
     if p.pointwise and groups == 1:
         x = contiguous(xp, x)
         flat = result.reshape(p.count, outputs, p.positions)
         xp.matmul(matrix[0], x.reshape(p.count, p.per_group, p.positions), out=flat)
         if bias is not None:
-            result += bias[0]
+            result += column[0].reshape(outputs, *(1,) * len(p.out))
         return result
     view = _strided(xp)
     shaped = result.reshape(p.count, groups, outputs, *p.out)
@@ -169,10 +169,9 @@ def convolve(xp, x, w, bias, plan):
             gathered.reshape(groups, p.rows, columns),
             out=products.reshape(groups, outputs, columns),
         )
-        if bias is None:
-            shaped[start : start + n] = results
-        else:
-            xp.add(results, bias, out=shaped[start : start + n])
+        if bias is not None:
+            products += column  # here, where rows are long, and not on the way out
+        shaped[start : start + n] = results
     return result
 
 

@@ -35,9 +35,11 @@ def _matmul(xp, a, b):
         return xp.matmul(a.astype(xp.float32), b.astype(xp.float32)).astype(a.dtype)
     if a.dtype.kind == "b":
         raise ValueError
-    # Outer products write more than they compute: a library for products is slower at it than one multiplication.
-    outer = a.shape[-1] == 1 and b.shape[-2] == 1 and a.dtype.char in _BLAS
-    result = xp.multiply(a, b) if outer else xp.matmul(a, b)
+    if a.shape[-1] == 1 and b.shape[-2] == 1 and a.dtype.char in _BLAS:
+        # Outer products: they write more than they compute, at which a library for products is slow.
+        result = xp.einsum("...i,...j->...ij", a[..., 0], b[..., 0, :])
+    else:
+        result = xp.matmul(a, b)
     return result if result.flags.c_contiguous else xp.ascontiguousarray(result)
 
 

@@ -59,7 +59,7 @@ def convolution_rule(
     return result, dim
 
 
-def _plus_bias(result: Any, dim: int | None, bias: Any, bias_dim: int) -> Any:
+def _plus_bias(result: Any, dim: int | None, bias: Any, bias_dim: int | None) -> Any:
     """Return a convolution, its batch first or none, plus a bias for each example."""
     if dim is None:
         result = F.unsqueeze(result, 0)

@@ -150,9 +150,14 @@ def spaced(info: Any, start: Any, start_dim: Any, end: Any, end_dim: Any, steps:
     # Each half is counted from its own end, so that both ends are exact.
     half = steps // 2 if steps > 1 else steps
     step = (end - start) / max(steps - 1, 1)
-    up = F.arange(half, dtype=wide, device=step.device)
-    down = F.arange(steps - 1 - half, -1, -1, dtype=wide, device=step.device)
+    up = F.arange(half, dtype=float64, device=step.device)
+    down = F.arange(steps - 1 - half, -1, -1, dtype=float64, device=step.device)
     return F.cat([up * step + start, end - down * step], 1)
+
+
+def has_complex_dtype(bound: Any) -> bool:
+    """Return whether a number or a tensor is complex."""
+    return isinstance(bound, complex) or (isinstance(bound, TensorBase) and bound.dtype.is_complex)
 
 
 def between(op: Any, logarithmic: bool) -> Rule:
@@ -162,7 +167,7 @@ def between(op: Any, logarithmic: bool) -> Rule:
         info: Any, in_dims: tuple, start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None,
         device: Any = None, **options: Any,
     ) -> tuple[Any, Any]:  # fmt: skip
-        is_complex = any(isinstance(b, complex) or (isinstance(b, TensorBase) and b.is_complex()) for b in (start, end))
+        is_complex = any(has_complex_dtype(b) for b in (start, end))
         spaced_dtype((1j if is_complex else 0.0,), steps, dtype, name)  # checks them
         if dtype is None:
             dtype = get_default_complex_dtype() if is_complex else get_default_dtype()

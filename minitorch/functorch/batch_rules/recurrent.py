@@ -100,7 +100,8 @@ def gru_rule(info: Any, in_dims: tuple, gates: Any, hx: Any, weight: Any, bias: 
         return tuple(_examples(info, part, count) for part in found), 1
     if bias is not None:
         bias = F.unsqueeze(batched(bias, in_dims[3], info.batch_size), 1)
-    return steps.gru_steps(*_by_step(info, in_dims[:3], gates, hx, weight), bias), 1
+    gates, hx, weight = _by_step(info, in_dims[:3], gates, hx, weight)
+    return steps.gru_steps(gates, hx, weight, bias), 1
 
 
 @batch_rule("_fused_gru_layer_backward")
@@ -129,7 +130,8 @@ def rnn_rule(info: Any, in_dims: tuple, gates: Any, hx: Any, weight: Any, relu: 
         values = [_sequences(info, x, d) for x, d in zip((gates, hx), in_dims, strict=False)]
         found = _rnn.call((*values, weight, relu), None)
         return _examples(info, found, found.shape[1] // info.batch_size if info.batch_size else 0), 1
-    return steps.rnn_steps(*_by_step(info, in_dims[:3], gates, hx, weight), relu), 1
+    gates, hx, weight = _by_step(info, in_dims[:3], gates, hx, weight)
+    return steps.rnn_steps(gates, hx, weight, relu), 1
 
 
 @batch_rule("_fused_rnn_layer_backward")

@@ -48,8 +48,8 @@ def max_pool_indices_loop(x, kernel, stride, padding, dilation, out, indices):
 
 # Note [Pairs]
 # Windows of two by two, side by side, are what most networks pool.  Without the bounds and inner
-# loops of `_best` they are vectorized.  For other windows, and for the gradient, NumPy's strided
-# maxima are quicker than either: the branches of a loop are random there.
+# loops of `_best` they are vectorized, and their gradient needs no branches.  For other windows NumPy's
+# strided maxima are quicker than either: the branches of a loop are random there.
 
 
 @njit(forceinline=True, error_model="numpy")
@@ -73,6 +73,35 @@ def max_pool_pairs_loop(x, out):
                 value = lower[2 * j + 1]
                 best = value if _better(value, best) else best
                 target[j] = best
+
+
+@njit(forceinline=True, error_model="numpy")
+def _larger(a, b):
+    return a if a > b else b  # one instruction, as there is no NaN
+
+
+@loop
+def max_pool_pairs_backward_loop(bits, x, out):
+    for p in prange(x.shape[0]):
+        for i in range(bits.shape[1]):
+            upper = x[p, 2 * i]
+            lower = x[p, 2 * i + 1]
+            above = out[p, 2 * i]
+            below = out[p, 2 * i + 1]
+            for j in range(bits.shape[2]):
+                first, second, third = upper[2 * j], upper[2 * j + 1], lower[2 * j]
+                best = _larger(_larger(first, second), _larger(third, lower[2 * j + 1]))
+                # The first that equals the maximum gets the gradient: by masks of its bits, no branches.
+                left = bits[p, i, j]
+                mask = -np.int32(first == best)
+                above[2 * j] = left & mask
+                left &= ~mask
+                mask = -np.int32(second == best)
+                above[2 * j + 1] = left & mask
+                left &= ~mask
+                mask = -np.int32(third == best)
+                below[2 * j] = left & mask
+                below[2 * j + 1] = left & ~mask
 
 
 @loop
@@ -112,6 +141,21 @@ def max_pool2d_kernel(xp, self, kernel_size, stride=(), padding=(0,), dilation=(
     return out
 
 
+def max_pool2d_backward_kernel(
+    xp, grad_output, self, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False
+):
+    fitting = fits(grad_output, self)
+    windows = _windows(self.shape, kernel_size, stride, padding, dilation, ceil_mode) if fitting else None
+    if windows is None or not _are_pairs(windows) or grad_output.shape != (*windows.lead, *windows.out):
+        return NotImplemented
+    if np.isnan(self).any():
+        return NotImplemented
+    odd = self.shape[-2] % 2 or self.shape[-1] % 2  # what no window covers has no gradient
+    out = (xp.zeros if odd else xp.empty)(self.shape, self.dtype)
+    max_pool_pairs_backward_loop(_planes(grad_output).view(np.int32), _planes(self), _planes(out).view(np.int32))
+    return out
+
+
 def max_pool2d_with_indices_kernel(xp, self, kernel_size, stride=(), padding=(0,), dilation=(1,), ceil_mode=False):
     windows = _windows(self.shape, kernel_size, stride, padding, dilation, ceil_mode) if fits(self) else None
     if windows is None:
@@ -146,6 +190,7 @@ def max_pool2d_with_indices_backward_kernel(
 
 KERNELS = {
     "max_pool2d": max_pool2d_kernel,
+    "max_pool2d_backward": max_pool2d_backward_kernel,
     "max_pool2d_with_indices": max_pool2d_with_indices_kernel,
     "max_pool2d_with_indices_backward": max_pool2d_with_indices_backward_kernel,
 }

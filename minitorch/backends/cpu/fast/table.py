@@ -35,6 +35,7 @@ FAST_KERNELS: dict[str, tuple[str, int]] = {
     "native_batch_norm": ("normalization", 0),
     "native_batch_norm_backward": ("normalization", 0),
     "max_pool2d": ("pooling", 0),
+    "max_pool2d_backward": ("pooling", 1),
     "max_pool2d_with_indices": ("pooling", 0),
     "max_pool2d_with_indices_backward": ("pooling", 0),
     "gather": ("indexing", 2),
