@@ -128,24 +128,35 @@ def split_with_sizes_inverse(step, base, changed):
 # -- elements of the base may be seen more than once, or not at all ------------------------------
 
 
-def refuse_overlap(step: ViewStep) -> None:
-    """Raise for a changed view in which elements stand for the same element of the base."""
-    raise RuntimeError(
-        f"{step.name.partition('.')[0]}: functionalization met a tensor that was changed in place and whose elements "
-        f"overlap in memory (shape {list(step.geometry.shape)}, strides in bytes {list(step.geometry.strides)}); what the "
-        "result would be is not defined. Clone the view before changing it."
-    )
+def check_changeable(step: ViewStep) -> None:
+    """Raise RuntimeError if a view cannot be changed: elements of it stand for the same element of the base.
+
+    (Those of an expanded tensor may be: the operators that write there write one value everywhere.)
+    """
+    if step.name == "unfold":
+        dim, size, width = step.args
+        ndim = len(step.source.shape)
+        overlaps = ndim > 0 and width < size and step.geometry.shape[dim % ndim] > 1
+    elif step.name == "as_strided":
+        size, stride, _ = step.args
+        overlaps, reach = False, 0  # how far apart the elements of the dimensions so far are, at most
+        for n, s in sorted(zip(size, stride, strict=True), key=lambda pair: pair[1]):
+            if n > 1:
+                overlaps = overlaps or s <= reach
+                reach += (n - 1) * s
+    else:
+        return
+    if overlaps:
+        raise RuntimeError(
+            f"{step.name.partition('.')[0]}: functionalization met a tensor that is changed in place and whose elements "
+            f"overlap in memory (shape {list(step.geometry.shape)}, strides in bytes {list(step.geometry.strides)}); what "
+            "the result would be is not defined. Clone the view before changing it."
+        )
 
 
 @inverse("as_strided")
 def as_strided_inverse(step, base, changed):
     size, stride, offset = step.args
-    reach = 0  # how far apart the elements of the dimensions so far are, at most
-    for n, s in sorted(zip(size, stride, strict=True), key=lambda pair: pair[1]):
-        if n > 1:
-            if s <= reach:
-                refuse_overlap(step)
-            reach += (n - 1) * s
     base, shift = layout.laid_out(base, step.source)
     return F.as_strided_scatter(base, changed, size, stride, offset + shift)
 
@@ -154,8 +165,6 @@ def as_strided_inverse(step, base, changed):
 def unfold_inverse(step, base, changed):
     dim, size, width = step.args
     count = changed.shape[dim % max(base.ndim, 1)]
-    if width < size and count > 1:
-        refuse_overlap(step)
     if base.ndim == 0:
         return F.reshape(changed, [])
     # The windows side by side are slices of the base; elements between and after them are not seen.

@@ -183,7 +183,7 @@ class InplaceViewKernel(Kernel):
         return target
 
 
-def show(tensor: TensorBase, handle: FunctionalHandle) -> None:
+def show(tensor: Any, handle: FunctionalHandle) -> None:
     """Make a tensor show what `handle` does, from now on."""
     tensor.handle = handle
     tensor.storage_cell = handle.storage
@@ -423,7 +423,8 @@ def set_functional(tensor: TensorBase, source: Any, storage_offset: int, size: A
             f"Could not set tensor of type {tensor.dtype} to a storage of elements of type {cell.geometry.dtype}"
         )
     itemsize = max(cell.geometry.itemsize, 1)
-    if is_functional(source):
+    handle: Any
+    if isinstance(source, TensorBase) and is_functional(source):
         handle = source.handle
         handle.sync()
         if size is not None:

@@ -99,6 +99,12 @@ class ViewStep:
         made = self.make_all(value)
         return made if self.output < 0 else made[self.output]
 
+    def check_changeable(self) -> None:
+        """Raise RuntimeError if this view has no inverse: its elements overlap."""
+        from minitorch.functionalize.inverses import check_changeable
+
+        check_changeable(self)
+
     def inverse(self, base: Any, changed: Any) -> Any:
         """Return the value of the source after this view of it, whose old value is `base`, became `changed`."""
         from minitorch.functionalize.inverses import INVERSES

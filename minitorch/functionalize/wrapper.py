@@ -176,6 +176,8 @@ class FunctionalHandle(WrapperHandle):
 
     def replace(self, value: TensorBase) -> None:
         """Make `value`, of the same shape, the tensor's value: what an in-place operator comes to."""
+        for step in self.chain:
+            step.check_changeable()
         self.storage.commit(self.fitted(value), self.chain)
         self.sync()
 
@@ -240,10 +242,11 @@ def _around(handle: FunctionalHandle, value: TensorBase, counter: Any) -> Tensor
     return result
 
 
-def view_handles(handle: FunctionalHandle, op: Any, args: tuple, kwargs: dict | None) -> Any:
+def view_handles(handle: FunctionalHandle, op: Any, args: tuple, kwargs: dict[str, Any] | None) -> Any:
     """Return the handle of the view that `op` makes of a synced one, or the list of them if it makes several."""
     if op.unqualified == "as_strided":
-        size, stride, offset = (*args, None)[:3]
+        size, stride, *rest = args
+        offset = rest[0] if rest else None
         args = (list(size), list(stride), handle.storage_offset if offset is None else offset)
         handle = _base_as(handle)
     chain, source = handle.chain, handle.geometry

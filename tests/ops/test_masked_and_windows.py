@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import minitorch as mt
+from minitorch.autograd import gradcheck, gradgradcheck
 
 INF, NAN = math.inf, math.nan
 
@@ -139,6 +140,27 @@ def test_as_strided_scatter_and_its_gradient():
     result.backward(mt.arange(5.0))
     assert x.grad.tolist() == [0, 0, 2, 0, 4]
     assert source.grad.tolist() == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("view", "place", "expected"),
+    [
+        (lambda x: x[2:8:2], 4, [2, 9, 6]),  # a place in the storage, of which the gaps are kept
+        (lambda x: x[2:].reshape(5, 2).t(), 3, [[2, 4, 6, 8, 10], [9, 5, 7, 9, 11]]),
+        (lambda x: x[1:4], 3, [1, 2, 9]),
+        (lambda x: x[:1].expand(4), 3, [0, 0, 0, 9]),
+    ],
+)
+def test_as_strided_scatter_into_a_view(view, place, expected):
+    def scattered(x, source):
+        return mt.as_strided_scatter(view(x), source, [1], [1], place)
+
+    result = scattered(mt.arange(12.0), mt.tensor([9.0]))
+    assert result.tolist() == expected
+    assert not result._is_view()
+    inputs = (mt.arange(12.0, dtype=mt.float64).requires_grad_(), mt.ones(1, dtype=mt.float64).requires_grad_())
+    assert gradcheck(scattered, inputs)
+    assert gradgradcheck(scattered, inputs)
 
 
 def test_as_strided_in_place():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minitorch.autograd.derivatives import views  # noqa: F401 - its table is read below
 from minitorch.autograd.derivatives.registry import DERIVATIVES, derivative
+from minitorch.core.meta_array import contiguous_strides
 from minitorch.ops import functions as F
 
 for copy, view in {
@@ -33,15 +34,26 @@ for copy, view in {
     derivative(copy, result=DERIVATIVES[view].forward, **DERIVATIVES[view].formulas)
 
 
-def _without_place(grad, src, size, stride, storage_offset):
-    """Return the gradient of what was scattered into: zero where `src` stands now."""
-    zeros = F.zeros(list(src.shape), dtype=grad.dtype, device=grad.device)
-    return F.as_strided_scatter(F.contiguous(grad), zeros, size, stride, storage_offset)
+def _memory(grad, geometry, size, stride, storage_offset):
+    """Return a gradient as it lies in the memory of the result, how it lies there, and where `src` was put."""
+    shape, steps, offset = geometry
+    if any(n > 1 and step == 0 for n, step in zip(shape, steps, strict=True)):
+        steps, offset = contiguous_strides(shape, 1), 0  # what overlaps is copied first
+    place = (list(size), list(stride), offset if storage_offset is None else storage_offset)
+    own = (list(shape), list(steps), offset)
+    extent = max(at + 1 + sum([(n - 1) * step for n, step in zip(sizes, by, strict=True)]) for sizes, by, at in (own, place))
+    return F.as_strided_scatter(F.new_zeros(grad, [extent]), grad, *own), own, place
 
 
-derivative(
-    "as_strided_scatter",
-    self=_without_place,
-    src=lambda grad, size, stride, storage_offset: F.as_strided(F.contiguous(grad), size, stride, storage_offset),
-    result="linear",
-)
+def _gradient_of_self(grad, src_shape, self_geometry, size, stride, storage_offset):
+    memory, own, place = _memory(grad, self_geometry, size, stride, storage_offset)
+    zeros = F.zeros(list(src_shape), dtype=grad.dtype, device=grad.device)
+    return F.as_strided(F.as_strided_scatter(memory, zeros, *place), *own)
+
+
+def _gradient_of_src(grad, self_geometry, size, stride, storage_offset):
+    memory, _, place = _memory(grad, self_geometry, size, stride, storage_offset)
+    return F.as_strided(memory, *place)
+
+
+derivative("as_strided_scatter", self=_gradient_of_self, src=_gradient_of_src, result="linear")

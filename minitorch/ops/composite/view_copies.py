@@ -9,6 +9,7 @@ from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_explicit, composite_implicit
 from minitorch.ops.shapes.common import check, normalize_dim
 from minitorch.ops.shapes.views import is_dense
+from minitorch.tensor.memory import overlaps_itself
 
 
 def _copied(view: Any) -> Any:
@@ -102,14 +103,14 @@ def as_strided_scatter_composite(self, src, size, stride, storage_offset=None):
         f"as_strided_scatter(): expected src to have a size equal to the slice of self, {list(size)}, got "
         f"{list(src.shape)}",
     )
-    if is_dense(self.handle) and self.storage_offset() == 0:
+    if (is_dense(self.handle) and self.storage_offset() == 0) or overlaps_itself(self.handle):
         result = F.clone(self)
     else:
         # What lies around the elements in memory is copied too: the offset counts from its start.
         steps, offset = self.stride(), self.storage_offset()
         extent = offset + 1 + sum([(n - 1) * step for n, step in zip(self.shape, steps, strict=True)])
         whole = F.clone(F.as_strided(self, [extent if self.numel() else 0], [1], 0))
-        result = F.as_strided(whole, list(self.shape), list(steps), offset)
+        result = F.detach(F.as_strided(whole, list(self.shape), list(steps), offset))  # no view of it, to autograd
     F.as_strided(result, size, stride, storage_offset).copy_(src)
     return result
 
