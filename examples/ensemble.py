@@ -1,7 +1,7 @@
 """Several networks trained as one: their parameters stacked, the network and its gradient under `vmap`.
 
-Each has its own initial values and learns from the same examples to tell two interleaved half moons apart.  Where
-they disagree is where there is no data.  ``--module torch`` runs the script with PyTorch.
+Each has its own initial values and learns from the same examples to tell two interleaved half moons apart; how
+far their answers spread is a measure of doubt.  ``--module torch`` runs the script with PyTorch.
 
     python examples/ensemble.py
     python examples/ensemble.py --models 32 --steps 300
@@ -87,10 +87,11 @@ def main(argv=None):
     worst = (losses - alone_losses).abs().max().item()
     print(f"{args.models} models, {args.steps} steps, {args.module}: one by one {alone:.2f} s, together {together:.2f} s")
     print(f"{alone / together:.1f} times as fast; the last losses differ by {worst:.1e} at most")
-    near, far = torch.tensor([[0.0, 1.0], [1.0, -0.5]]), torch.tensor([[-6.0, -4.0], [6.0, 5.0]])
-    for name, where in (("on the moons", near), ("far from them", far)):
-        chances = predict(torch, models[0], parameters, where)[..., 1]
-        print(f"{name}: chance of the lower moon {chances.mean(0).tolist()}, spread {chances.std(0).tolist()}")
+    angles = torch.linspace(0, 2 * math.pi, 64)
+    circle = 5 * torch.stack([angles.cos(), angles.sin()], 1)
+    for name, where in (("at the examples", points), ("on a circle around them", circle)):
+        spread = predict(torch, models[0], parameters, where)[..., 1].std(0)
+        print(f"standard deviation of the models' probabilities {name}: {spread.mean().item():.4f}")
     return alone / together, worst
 
 

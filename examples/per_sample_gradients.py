@@ -47,12 +47,12 @@ def by_vmap(torch, model, images, labels):
 
 def by_loop(torch, model, images, labels):
     """Return what `by_vmap` returns, by one backward pass for each image."""
-    names, parameters = zip(*model.named_parameters())
+    names, parameters = zip(*model.named_parameters(), strict=True)
     rows = []
     for i in range(len(labels)):
         loss = torch.nn.functional.cross_entropy(model(images[i : i + 1]), labels[i : i + 1])
         rows.append(torch.autograd.grad(loss, parameters))
-    return {name: torch.stack(column) for name, column in zip(names, zip(*rows))}
+    return {name: torch.stack(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
 
 
 def clipped_mean(torch, gradients, bound):
