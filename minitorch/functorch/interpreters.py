@@ -105,6 +105,22 @@ class _AutogradInterpreter(Interpreter):
     def __init__(self) -> None:
         super().__init__()
         self.visible_outside = dual.get_visible()
+        self._inference_outside = False
+
+    def __enter__(self) -> Any:
+        state = current()
+        super().__enter__()
+        self._inference_outside = state.inference_mode
+        if state.inference_mode:
+            # Inference mode is the wish of the code around, which gets no graph; the level needs its own.
+            state.inference_mode = False
+            state.included |= AD_INPLACE_OR_VIEW
+            state.excluded &= ~AUTOGRAD_KEYS
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        super().__exit__(*exc_info)
+        current().inference_mode = self._inference_outside
 
     def process(self, op: Any, args: tuple, kwargs: dict | None) -> Any:
         if args and isinstance(args[0], TensorBase) and _writes_first(op):

@@ -66,7 +66,7 @@ def vmap_fallback_policy(policy: str) -> _PolicyScope:
     Examples
     --------
     >>> with vmap_fallback_policy("error"):
-    ...     y = vmap(minitorch.sin)(minitorch.ones(3))
+    ...     y = minitorch.vmap(minitorch.sin)(minitorch.ones(3))
     """
     return _PolicyScope(set_vmap_fallback_policy(policy))
 

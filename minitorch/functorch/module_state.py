@@ -25,7 +25,8 @@ def functional_call(
     ----------
     module : Module
     parameter_and_buffer_dicts : dict of str to Tensor, or a sequence of such dicts with different names
-        By the names of ``named_parameters()`` and ``named_buffers()``; what is not named stays.
+        By the names of ``named_parameters()`` and ``named_buffers()``; what is not named stays, and a name that a module
+        has no parameter or buffer for is passed over.
     args : object, tuple or None
         The positional arguments; one that is no tuple is the only one.
     kwargs : dict, optional
@@ -41,6 +42,8 @@ def functional_call(
         If a name is in several dicts, or tied names are given different tensors.
     RuntimeError
         With `strict`, for missing and unknown names.
+    AttributeError
+        If a name is of a module that is not there.
 
     Examples
     --------
@@ -84,9 +87,9 @@ def replaced_state(module: Any, given: dict[str, Any], tie_weights: bool = True,
                 f"Unexpected key(s): {unknown}."
             )
     tensors = _with_tied(places, given) if tie_weights else dict(given)
-    for name in tensors:
-        if name not in places:
-            raise KeyError(f"functional_call: {type(module).__name__} has no parameter or buffer {name!r}")
+    for name in [name for name in tensors if name not in places]:
+        module.get_submodule(name.rpartition(".")[0])  # a part that is not there is a mistake
+        del tensors[name]
     originals = {name: places[name][0][places[name][1]] for name in tensors}
     try:
         for name, tensor in tensors.items():

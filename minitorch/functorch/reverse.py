@@ -121,7 +121,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     Raises
     ------
     RuntimeError
-        If a primal is neither floating nor complex, or a cotangent does not fit its output.
+        If a primal or an output is neither floating nor complex, or a cotangent does not fit its output.
 
     Examples
     --------
@@ -149,6 +149,11 @@ def _vjp(func: Callable[..., Any], args: tuple, has_aux: bool, places: Any, kwar
                 raise RuntimeError(
                     f"vjp(f, *primals): Expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
                 )
+            if not (leaf.is_floating_point() or leaf.is_complex()):
+                raise RuntimeError(
+                    "vjp(f, *primals): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
+                    f"{leaf.dtype}. Return others as aux, with has_aux=True."
+                )
         if not outputs:
             raise RuntimeError("vjp(f, *primals): Expected f to be a function that has non-empty output (got output = ())")
         pullback = Pullback(outputs, inputs)
@@ -157,8 +162,6 @@ def _vjp(func: Callable[..., Any], args: tuple, has_aux: bool, places: Any, kwar
     vjp_fn = _VjpFunction(pullback, results, out_spec, spec, isinstance(places, int))
     result = tree_unflatten(results, out_spec)
     return (result, vjp_fn, aux) if has_aux else (result, vjp_fn)
-
-
 
 
 class _VjpFunction:
@@ -233,6 +236,11 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
                     f"{what}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims. Maybe you "
                     "wanted to use the vjp or jacrev APIs instead?"
                 )
+            if output.is_complex():
+                raise RuntimeError(
+                    f"{what}: grad can be implicitly created only for real scalar outputs but got {output.dtype}. Use vjp, or "
+                    "return the real part."
+                )
             pullback = Pullback([output], inputs)
             value, aux = unwrapped(output, level), unwrapped(aux, level)
         gradients = tree_unflatten(pullback([F.ones_like(value)], False), spec)
@@ -263,7 +271,7 @@ def grad(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = False) -> C
     Raises
     ------
     RuntimeError
-        If `func` returns no such tensor, or an argument is neither floating nor complex.
+        If `func` returns no such tensor or a complex one, or an argument is neither floating nor complex.
 
     Examples
     --------
@@ -309,7 +317,7 @@ def jacrev(
     ValueError
         If `chunk_size` is below 1.
     RuntimeError
-        If `func` returns something else than tensors.
+        If `func` returns something else than floating or complex tensors.
 
     Examples
     --------

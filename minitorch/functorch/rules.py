@@ -20,7 +20,7 @@ from typing import Any
 
 from minitorch.dispatch.batching import any_mapped, rewrapped, unwrapped
 from minitorch.dispatch.operator import Entry, Kernel, Operator
-from minitorch.dispatch.transforms import TransformType, VmapInfo, current_interpreter
+from minitorch.dispatch.transforms import TransformType, VmapInfo, current_interpreter, interpreter_stack
 from minitorch.functorch.wrappers import map_tensors
 from minitorch.ops.assemble import operator_named
 from minitorch.ops.registry import DYNAMIC_SHAPE
@@ -155,6 +155,11 @@ class DecompositionKernel(Kernel):
 
 def vmap_level(op: Any) -> Any:
     """Return the innermost interpreter, which must be one of vmap where a batched tensor is met."""
+    if not interpreter_stack():
+        raise RuntimeError(
+            f"{op.qualname}: a tensor that stands for one example of a vmap is used outside of the function that was mapped: it "
+            "has escaped from it, or is in another thread. Return it from that function, and use the result."
+        )
     interpreter = current_interpreter()
     if interpreter.transform is not TransformType.Vmap:
         raise RuntimeError(

@@ -189,6 +189,36 @@ def test_no_grad_outside():
     assert_close(x.grad, vector(6, 6))
 
 
+def test_inference_mode_outside():
+    outside = vector(1, 2)
+    with mt.inference_mode():
+        for x in (outside, vector(1, 2)):
+            assert grad(lambda x: (x**3).sum())(x).tolist() == [3.0, 12.0]
+            assert grad(lambda x: grad(lambda y: (y**3).sum())(x).sum())(x).tolist() == [6.0, 12.0]
+            assert grad(lambda x: x.clone().mul_(x.view(2)).sum())(x).tolist() == [2.0, 4.0]
+            assert jvp(lambda x: x**2, (x,), (x,))[1].tolist() == [2.0, 8.0]
+            assert jacrev(lambda x: x**2)(x).tolist() == jacfwd(lambda x: x**2)(x).tolist() == [[2.0, 0.0], [0.0, 4.0]]
+            assert vmap(grad(lambda x: x**2))(x).tolist() == [2.0, 4.0]
+        assert mt.is_inference_mode_enabled()
+        assert (outside + 1).is_inference()
+    with mt.inference_mode():
+        assert not grad(lambda w: (w**2).sum())(outside.clone().requires_grad_()).requires_grad
+    assert not mt.is_inference_mode_enabled()
+    assert not (outside + 1).is_inference()
+
+
+def test_outputs_that_have_no_gradient():
+    x = vector(1, 2)
+    for f in (lambda x: x > 0, lambda x: (x, x.argmax())):
+        for transform in (lambda f: vjp(f, x), lambda f: jacrev(f)(x)):
+            with pytest.raises(RuntimeError, match="must be floating-point or complex.*(bool|int64)"):
+                transform(f)
+    assert vjp(lambda x: (x, x > 0), x, has_aux=True)[2].tolist() == [True, True]
+    with pytest.raises(RuntimeError, match="only for real scalar outputs but got .*complex64"):
+        grad(lambda z: (z * z).sum())(mt.tensor([1 + 2j]))
+    assert grad(lambda z: (z * z.conj()).real.sum())(mt.tensor([1 + 2j])).tolist() == [2 + 4j]
+
+
 def test_nested_gradients():
     assert_close(grad(lambda x: grad(lambda y: (y**3).sum())(x).sum())(mt.ones(2)), vector(6, 6))
     f = grad(grad(grad(lambda x: x**4)))

@@ -491,3 +491,10 @@ def test_meta_tensors():
 def test_the_top_level_has_it_too():
     assert mt.vmap is vmap
     assert isinstance(mt.vmap(mt.sin)(mt.ones(2)), Tensor)
+
+
+def test_a_tensor_that_has_escaped():
+    kept = []
+    vmap(lambda x: (kept.append(x), x)[1])(mt.ones(2))
+    with pytest.raises(RuntimeError, match="add.*escaped"):
+        kept[0] + 1
