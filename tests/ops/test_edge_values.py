@@ -200,3 +200,20 @@ def test_norms_of_too_few_dimensions(shape):
         mt.nn.functional.batch_norm(x, None, None, training=True) if shape else mt.nn.functional.batch_norm(x, one, one)
     with pytest.raises(RuntimeError, match="layer_norm"):
         mt.nn.functional.layer_norm(x, [2], one, one)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "complex64"])
+@pytest.mark.parametrize("step", [2, 3, 4, 8])
+def test_strided_tensors_are_negated_in_place(dtype, step):
+    """NumPy 2.4.6 negates neighbours where the step is 16 or 32 bytes."""
+    for length in (1, 2, 3, 4, 9):
+        for out in (False, True):
+            x = mt.arange(1, length * step + 1).to(getattr(mt, dtype))
+            view = x[::step]
+            expected = [-v for v in view.tolist()]
+            if out:
+                mt.neg(view, out=view)
+            else:
+                view.neg_()
+            assert view.tolist() == expected
+            assert x[1::step].tolist() == list(range(2, length * step + 1, step))
