@@ -14,6 +14,7 @@ from minitorch.functorch.reverse import (
     _outputs_of,
     constant,
     jacrev,
+    refuse_complex,
     standard_basis,
     unwrapped,
     vjp,
@@ -144,6 +145,11 @@ def jacfwd(
     callable
         Returns, for each output, for each argument, a tensor of shape ``output.shape + argument.shape``.
 
+    Raises
+    ------
+    RuntimeError
+        If `func` takes or returns complex tensors.
+
     Examples
     --------
     >>> jacfwd(minitorch.sin)(minitorch.zeros(2))
@@ -156,6 +162,7 @@ def jacfwd(
         from minitorch.functorch.vmap import vmap
 
         places = _checked_argnums(argnums, len(args), "jacfwd(f)(*args)")
+        refuse_complex(args, "inputs", "jacfwd")
         which = (places,) if isinstance(places, int) else places
         primals = tuple(args[place] for place in which)
         leaves, spec = tree_flatten(primals)
@@ -169,6 +176,7 @@ def jacfwd(
             columns, aux = vmap(push, out_dims=(-1, None), randomness=randomness, chunk_size=chunk_size)(*basis)
         else:
             columns = vmap(push, out_dims=-1, randomness=randomness, chunk_size=chunk_size)(*basis)
+        refuse_complex(columns, "outputs", "jacfwd")
         lengths = [leaf.numel() for leaf in leaves]
 
         def split(slope: Any) -> Any:

@@ -149,7 +149,7 @@ def _vjp(func: Callable[..., Any], args: tuple, has_aux: bool, places: Any, kwar
                 raise RuntimeError(
                     f"vjp(f, *primals): Expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
                 )
-            if not (leaf.is_floating_point() or leaf.is_complex()):
+            if not (leaf.dtype.is_floating_point or leaf.dtype.is_complex):
                 raise RuntimeError(
                     "vjp(f, *primals): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype "
                     f"{leaf.dtype}. Return others as aux, with has_aux=True."
@@ -236,7 +236,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Any = 0, has_aux: bool = F
                     f"{what}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims. Maybe you "
                     "wanted to use the vjp or jacrev APIs instead?"
                 )
-            if output.is_complex():
+            if output.dtype.is_complex:
                 raise RuntimeError(
                     f"{what}: grad can be implicitly created only for real scalar outputs but got {output.dtype}. Use vjp, or "
                     "return the real part."
@@ -317,7 +317,7 @@ def jacrev(
     ValueError
         If `chunk_size` is below 1.
     RuntimeError
-        If `func` returns something else than floating or complex tensors.
+        If `func` returns something else than floating tensors, or takes complex ones.
 
     Examples
     --------
@@ -333,9 +333,11 @@ def jacrev(
         from minitorch.functorch.vmap import vmap
 
         places = _checked_argnums(argnums, len(args), "jacrev(f)(*args)")
+        refuse_complex(args, "inputs", "jacrev")
         found = _vjp(func, args, has_aux, places, kwargs)
         output, vjp_fn = found[:2]
         outputs, out_spec = tree_flatten(output)
+        refuse_complex(output, "outputs", "jacrev")
         # All rows: one cotangent after the other, each of one output with zeros for the others.
         lengths = [tensor.numel() for tensor in outputs]
         basis = standard_basis(outputs)
@@ -353,6 +355,16 @@ def jacrev(
         return (jacobian, found[2]) if has_aux else jacobian
 
     return wrapper
+
+
+def refuse_complex(tree: Any, kind: str, what: str) -> None:
+    """Raise for complex tensors: what their Jacobian holds is no single number (the conjugate has a part of its own)."""
+    for i, leaf in enumerate(tree_flatten(tree)[0]):
+        if isinstance(leaf, TensorBase) and leaf.dtype.is_complex:
+            raise RuntimeError(
+                f"{what}: Expected all {kind} to be real but received complex tensor at flattened input idx: {i}. Use vjp or jvp, "
+                "or view_as_real."
+            )
 
 
 def standard_basis(tensors: list[Any]) -> list[Any]:

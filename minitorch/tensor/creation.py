@@ -169,6 +169,8 @@ def _plain(value: Any) -> Any:
     """Return nested sequences with tensors, arrays and odd sequences as lists and numbers."""
     if isinstance(value, TensorBase):
         array: Any = value.detach().cpu().handle
+        if not isinstance(array, np.ndarray):  # inside of a transform, say: it knows whether it has values
+            return value.item() if value.numel() == 1 else value.tolist()
         if array.dtype.kind == "V":
             array = array.astype(np.float32)
         return array.item() if array.size == 1 else array.tolist()

@@ -26,6 +26,7 @@ from minitorch.autograd.kernel import pack
 from minitorch.autograd.node import requires_grad
 from minitorch.dispatch.keys import AUTOCAST_KEYS
 from minitorch.dispatch.local_state import current
+from minitorch.dispatch.transforms import TransformType, interpreter_stack
 from minitorch.random import fork_rng, kept_states
 from minitorch.tensor.base import TensorBase
 
@@ -340,6 +341,8 @@ def checkpoint(
         If an option needs the other kind.
     CheckpointError
         In backward, if the second run differs from the first.
+    RuntimeError
+        Inside of `func.grad` and what is made of it.
 
     Examples
     --------
@@ -370,6 +373,11 @@ def checkpoint(
         raise ValueError(f"determinism_check must be 'default' or 'none', and is {determinism_check!r}")
     if not current().grad_enabled:
         return function(*args, **kwargs)
+    if any(level.transform is TransformType.Grad for level in interpreter_stack()):
+        raise RuntimeError(
+            "checkpoint: func.grad, vjp, jacrev and hessian do not compute a function again in the backward pass, which they run "
+            "when the level of the function has ended. Call the function without checkpoint there."
+        )
     first, again = context_fn()
     stop = early_stop if _early_stop is None else _early_stop
     frame = _Frame(function, args, kwargs, preserve, again, stop, determinism_check == "default")

@@ -503,6 +503,78 @@ def test_complex_numbers():
     assert_close(grad(lambda z: (z * z.conj()).real.sum())(z), 2 * z)
 
 
+def test_jacobians_of_complex_numbers_are_refused():
+    x, z = vector(1, 2), mt.tensor([1 + 2j, 3.0])
+    for transform in (jacrev, jacfwd, hessian):
+        with pytest.raises(RuntimeError, match="Expected all inputs to be real .* idx: 0"):
+            transform(lambda z: (z * z).abs().sum())(z)
+    for transform in (jacrev, jacfwd):
+        with pytest.raises(RuntimeError, match="Expected all inputs to be real .* idx: 1"):
+            transform(lambda x, z: x * z.real)(x, z)
+        with pytest.raises(RuntimeError, match="Expected all outputs to be real .* idx: 0"):
+            transform(lambda x: x * z)(x)
+        parts = transform(lambda x: mt.view_as_real(x * z))(x)
+        assert parts.tolist() == [[[1.0, 0.0], [2.0, 0.0]], [[0.0, 3.0], [0.0, 0.0]]]
+
+
+def test_a_tensor_of_tensors_inside():
+    x = vector(1, 2)
+    assert grad(lambda x: (x * mt.tensor([x[1], x[0]])).sum())(x).tolist() == [2.0, 1.0]  # values, and no history
+    with pytest.raises(RuntimeError, match="item"):
+        vmap(lambda x: mt.tensor([x, x]))(x)
+
+
+def test_checkpoint_inside_is_refused():
+    x = vector(1, 2)
+
+    def f(x):
+        return mt.utils.checkpoint.checkpoint(lambda x: x.sin().exp(), x, use_reentrant=False).sum()
+
+    for transform in (lambda: grad(f)(x), lambda: vjp(f, x), lambda: vmap(grad(f))(mt.ones(2, 2))):
+        with pytest.raises(RuntimeError, match="checkpoint"):
+            transform()
+    assert_close(jvp(f, (x,), (x,))[1], (x * x.cos() * x.sin().exp()).sum())
+    w = x.clone().requires_grad_()
+    f(w).backward()
+    assert_close(w.grad, x.cos() * x.sin().exp())
+
+
+class Doubled(mt.autograd.Function):
+    """Changes its input in place."""
+
+    @staticmethod
+    def forward(x):
+        return x.mul_(2)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_dirty(inputs[0])
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+    @staticmethod
+    def vmap(info, in_dims, x):
+        return Doubled.apply(x), in_dims[0]
+
+
+def test_a_function_that_changes_its_input():
+    x = mt.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+    def f(x):
+        y = x * 1
+        z = Doubled.apply(y)
+        assert z is y
+        return (z * z).sum()
+
+    assert_close(grad(f)(x), 8 * x)
+    assert_close(vmap(f)(x), (4 * x * x).sum(1))
+    assert_close(vmap(grad(f))(x), 8 * x)
+    assert_close(vmap(grad(f), in_dims=1, out_dims=1)(x), 8 * x)
+    assert_close(grad(lambda x: vmap(f)(x).sum())(x), 8 * x)
+
+
 @pytest.mark.parametrize("order", ["vgj", "vjg", "gvj", "gjv", "jvg", "jgv"])
 def test_three_transforms_in_any_order(order):
     """What v, g and j do commutes here: a sum over examples, a gradient, a derivative along ones."""
