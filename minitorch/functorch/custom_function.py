@@ -63,8 +63,8 @@ def _differentiated(level: Any, cls: Any, args: tuple) -> Any:
             return tensor
 
         def wrap(value: Any) -> Any:
-            known = next((wrapper for inner, wrapper in pairs if inner is value), None)
-            return wrap_grad(value, level) if known is None else known
+            same = next((wrapper for inner, wrapper in pairs if inner is value), None)
+            return wrap_grad(value, level) if same is None else same
 
         values = tree_map_only(TensorBase, unwrap, wrapped)
         disabled = (state.grad_enabled, state.forward_grad_enabled)
@@ -95,7 +95,7 @@ def _mapped(level: VmapInterpreter, cls: Any, args: tuple) -> Any:
     if own_rule:
         with level.lower():
             result = cls.vmap(VmapInfo(level.batch_size, level.randomness), dims, *values)
-        return rewrapped(level, cls.__name__, result)
+        return _same_objects(level, args, rewrapped(level, cls.__name__, result))
     if not cls.generate_vmap_rule:
         raise RuntimeError(
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the vmap "
@@ -104,7 +104,18 @@ def _mapped(level: VmapInterpreter, cls: Any, args: tuple) -> Any:
     whole = _of_whole_batch(cls, dims, level.batch_size, level.randomness)
     with level.lower():
         output = whole.apply(*values)
-    return rewrapped(level, cls.__name__, (output, whole.out_dims))
+    return _same_objects(level, args, rewrapped(level, cls.__name__, (output, whole.out_dims)))
+
+
+def _same_objects(level: VmapInterpreter, args: tuple, output: Any) -> Any:
+    """Return the output with the argument itself where a function returned its input, as one that is marked dirty is."""
+    pairs = [(*level.unwrap(a), a) for a in args if isinstance(a, TensorBase)]
+
+    def same(tensor: Any) -> Any:
+        value, dim = level.unwrap(tensor)
+        return next((a for inner, at, a in pairs if inner is value and at == dim), tensor)
+
+    return tree_map_only(TensorBase, same, output)
 
 
 class _BatchedContext:
