@@ -362,8 +362,8 @@ def refuse_complex(tree: Any, kind: str, what: str) -> None:
     for i, leaf in enumerate(tree_flatten(tree)[0]):
         if isinstance(leaf, TensorBase) and leaf.dtype.is_complex:
             raise RuntimeError(
-                f"{what}: Expected all {kind} to be real but received complex tensor at flattened input idx: {i}. Use vjp, jvp "
-                "or view_as_real."
+                f"{what}: Expected all {kind} to be real but received complex tensor at flattened input idx: {i}. "
+                "Use vjp or jvp, or view_as_real."
             )
 
 

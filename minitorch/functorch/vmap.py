@@ -46,7 +46,8 @@ def vmap(
     ValueError
         If `in_dims` does not fit the arguments, nothing is mapped, sizes differ, or `out_dims` does not fit the results.
     RuntimeError
-        Where `func` asks for a Python value of a tensor, or changes in place what is the same for all examples.
+        If `randomness` is none of the three; where `func` asks for a Python value of a tensor, or changes in place what is
+        the same for all examples.
 
     Examples
     --------

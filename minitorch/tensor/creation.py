@@ -168,9 +168,10 @@ def _no_dtype(value: Any, inside: bool = False) -> Exception:
 def _plain(value: Any) -> Any:
     """Return nested sequences with tensors, arrays and odd sequences as lists and numbers."""
     if isinstance(value, TensorBase):
-        array: Any = value.detach().cpu().handle
+        tensor: Any = value
+        array: Any = tensor.detach().cpu().handle
         if not isinstance(array, np.ndarray):  # inside of a transform, say: it knows whether it has values
-            return value.item() if value.numel() == 1 else value.tolist()
+            return tensor.item() if tensor.numel() == 1 else tensor.tolist()
         if array.dtype.kind == "V":
             array = array.astype(np.float32)
         return array.item() if array.size == 1 else array.tolist()
