@@ -155,3 +155,31 @@ def map_results(fn: Any, result: Any) -> Any:
             return items
         return type(result)(*items) if hasattr(result, "_fields") else type(result)(items)
     return result
+
+
+def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
+    """Return what is inside of a tensor of a transform, to look at it: of all wrappers, or of one.
+
+    What is computed from the result is not followed by the transform. For debugging alone.
+
+    Parameters
+    ----------
+    recurse : bool
+        Take all wrappers off, not only the outermost.
+
+    Examples
+    --------
+    >>> def f(x):
+    ...     print(debug_unwrap(x))
+    ...     return x
+    >>> y = minitorch.vmap(f)(minitorch.ones(2, 3))
+    tensor([[1., 1., 1.],
+            [1., 1., 1.]])
+    """
+    if not isinstance(tensor, TensorBase):
+        raise TypeError(f"debug_unwrap: expected a Tensor, but got {type(tensor).__name__}")
+    while is_wrapped(tensor):
+        tensor = tensor.handle.value
+        if not recurse:
+            break
+    return tensor

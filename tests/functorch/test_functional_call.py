@@ -119,3 +119,17 @@ def test_models_that_do_not_go_together():
     frozen = nn.Linear(1, 1).requires_grad_(False)
     with pytest.raises(RuntimeError, match="same requires_grad"):
         stack_module_state([nn.Linear(1, 1), frozen])
+
+
+def test_batch_norms_without_running_statistics():
+    from minitorch.func import replace_all_batch_norm_modules_
+
+    model = nn.Sequential(nn.BatchNorm1d(2), nn.Sequential(nn.BatchNorm2d(2, affine=False)), nn.Linear(2, 2))
+    assert replace_all_batch_norm_modules_(model) is model
+    for norm in (model[0], model[1][0]):
+        assert norm.running_mean is norm.running_var is norm.num_batches_tracked is None
+        assert not norm.track_running_stats
+    x = mt.arange(24.0).reshape(3, 4, 2)
+    found = vmap(lambda x: model[0](x))(x)
+    assert_close(found, mt.stack([model[0](rows) for rows in x]))
+    assert model[0].eval()(x[0]).shape == (4, 2)

@@ -498,3 +498,21 @@ def test_a_tensor_that_has_escaped():
     vmap(lambda x: (kept.append(x), x)[1])(mt.ones(2))
     with pytest.raises(RuntimeError, match="add.*escaped"):
         kept[0] + 1
+
+
+def test_what_is_inside():
+    from minitorch.func import debug_unwrap
+
+    seen = []
+
+    def look(x):
+        seen.append((debug_unwrap(x), repr(debug_unwrap(x, recurse=False)).partition("(")[0]))
+        return x.sum()
+
+    x = mt.ones(2, 3)
+    vmap(grad(look))(x)
+    assert seen[0][0] is x
+    assert seen[0][1] == "BatchedTensor"
+    assert debug_unwrap(x) is x
+    with pytest.raises(TypeError, match="debug_unwrap"):
+        debug_unwrap(3)
