@@ -27,9 +27,9 @@ MODES = ("error", "different", "same")
 
 
 def check(randomness: str) -> None:
-    """Raise ValueError unless it is the name of a mode."""
+    """Raise RuntimeError unless it is the name of a mode."""
     if randomness not in MODES:
-        raise ValueError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
 
 
 class GeneratorStates:

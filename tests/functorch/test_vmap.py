@@ -233,7 +233,7 @@ def test_chunks(chunk_size):
 def test_wrong_options():
     with pytest.raises(ValueError, match="chunk_size"):
         vmap(mt.sin, chunk_size=0)
-    with pytest.raises(ValueError, match="randomness"):
+    with pytest.raises(RuntimeError, match="randomness"):
         vmap(mt.sin, randomness="some")
 
 
