@@ -7,6 +7,7 @@ import traceback
 import warnings
 from typing import Any
 
+from minitorch.dispatch.keys import FUNCTORCH_KEYS
 from minitorch.dispatch.local_state import current
 
 # Frames of this package at the end of a stack say nothing to the reader.
@@ -46,6 +47,13 @@ def _report(node: Any) -> None:
         _report(parent)
 
 
+def _has_nan(grad: Any) -> bool:
+    """Return whether there is a NaN, under vmap in any of the examples."""
+    while grad.key_set & FUNCTORCH_KEYS:
+        grad = grad.handle.value
+    return bool(grad.isnan().any())
+
+
 def watch(node: Any, grads: list) -> Any:
     """Run a node; report where it was made if it raises or returns NaN.
 
@@ -61,7 +69,7 @@ def watch(node: Any, grads: list) -> Any:
         raise
     if current().anomaly_check_nan:
         for i, grad in enumerate(results):
-            if grad is not None and grad.dtype.category >= 2 and bool(grad.isnan().any()):
+            if grad is not None and grad.dtype.category >= 2 and _has_nan(grad):
                 _report(node)
                 raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
     return results

@@ -23,9 +23,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from minitorch.autograd import kernel as kernels
-from minitorch.dispatch.keys import FUNCTORCH_KEYS
+from minitorch.dispatch.keys import FUNCTORCH_BATCHED, FUNCTORCH_KEYS
 from minitorch.dispatch.local_state import current
 from minitorch.ops import functions as F
+from minitorch.tensor.wrapper import WrapperHandle
 
 _LEVELS = "forward levels"  # in the thread's `extra`
 # How many levels there are in all threads, under a lock: the kernels ask whether there is one at all.
@@ -92,6 +93,7 @@ def exit_level() -> None:
         tensor = reference()
         if tensor is not None and tensor.autograd_meta is not None:
             tensor.autograd_meta.get("tangents", {}).pop(level, None)
+            tensor.autograd_meta.get("tangents of base", {}).pop(level, None)
     _count(-1)
 
 
@@ -120,7 +122,9 @@ def tangent_of(tensor: Any, level: int) -> Any:
     """Return a tensor's tangent at a level, None if it has none (Note [Tangents of views])."""
     meta = tensor.autograd_meta
     if meta is not None and level in meta.get("tangents", ()):
-        return meta["tangents"][level]
+        seen = meta.get("tangents of base", {}).get(level)
+        if seen is None or tangent_of(tensor.view_info.base, level) is seen:
+            return meta["tangents"][level]
     info = tensor.view_info
     if info is None:
         return None
@@ -152,8 +156,8 @@ def set_tangent(tensor: Any, level: int, tangent: Any) -> None:
 def change_tangent(tensor: Any, level: int, tangent: Any) -> None:
     """Change the tangent of a tensor that was changed in place, also for its base and views."""
     own = tangent_of(tensor, level)
+    info = tensor.view_info
     if own is None:
-        info = tensor.view_info
         if info is None or is_hidden(tensor, level):
             set_tangent(tensor, level, tangent)
             return
@@ -161,35 +165,99 @@ def change_tangent(tensor: Any, level: int, tangent: Any) -> None:
             of_base = F.zeros_like(info.base)
         set_tangent(info.base, level, of_base)
         own = tangent_of(tensor, level)
-    if tensor.view_info is None and (tensor.key_set | tangent.key_set) & FUNCTORCH_KEYS:
-        set_tangent(tensor, level, tangent)  # the old one may lack a mapped dimension that the new one has
-        return
+    if (tensor.key_set | tangent.key_set) & FUNCTORCH_KEYS:
+        # The old one may lack a mapped dimension that the new one has.  Views find the new one by their base.
+        if info is None:
+            set_tangent(tensor, level, tangent)
+            return
+        of_base = tangent_of(info.base, level)
+        if of_base is not None and _mapped(tangent) - _mapped(own):
+            with below(level):
+                of_base = F.add(of_base, F.sum(F.zeros_like(tangent)))
+            set_tangent(info.base, level, of_base)
+            own = tangent_of(tensor, level)
     with below(level):
         own.copy_(tangent)
+
+
+def _mapped(tensor: Any) -> set:
+    """Return the transforms that count examples along a dimension of a tensor."""
+    found = set()
+    while tensor.key_set & FUNCTORCH_KEYS:
+        if tensor.key_set & FUNCTORCH_BATCHED:
+            found.add(tensor.handle.owner)
+        tensor = tensor.handle.value
+    return found
+
+
+def owned(tangent: Any, others: Any, level: int) -> Any:
+    """Return a tangent in memory of its own: a copy if it shares the memory of one of `others`."""
+    memory = _memory_of(tangent)
+    if any(_memory_of(other) is memory for other in others):
+        with below(level):
+            return F.clone(tangent)
+    return tangent
+
+
+def _memory_of(tensor: Any) -> Any:
+    while isinstance(tensor.handle, WrapperHandle):
+        tensor = tensor.handle.value
+    return tensor.storage_of()
 
 
 def in_layout_of(tensor: Any, tangent: Any, level: int) -> Any:
     """Return a tangent with the strides of its tensor: itself where it has them.
 
-    Inside transforms a tangent may have a mapped dimension that its tensor has not: it stays as it is.
+    Inside transforms either may have a mapped dimension that the other has not, and strides are those of what is
+    inside: there the tangent has the order of strides that makes every view of the tensor possible.
     """
-    if (tensor.key_set | tangent.key_set) & FUNCTORCH_KEYS:
+    if tensor.numel() == 0:
         return tangent
-    pairs = zip(tensor.shape, tensor.stride(), tangent.stride(), strict=True)
-    if all(have == wanted or n == 1 for n, wanted, have in pairs) or tensor.numel() == 0:
+    shape, strides = tensor.shape, tensor.stride()
+    if (tensor.key_set | tangent.key_set) & FUNCTORCH_KEYS:
+        if _joined(shape, strides) <= _joined(shape, tangent.stride()) and not _is_expanded(shape, tangent.stride()):
+            return tangent
+        strides = _dense(shape, strides)
+        with below(level):
+            return F.new_empty_strided(tangent, list(shape), strides).copy_(tangent)
+    pairs = zip(shape, strides, tangent.stride(), strict=True)
+    if all(have == wanted or n == 1 for n, wanted, have in pairs):
         return tangent
     with below(level):
-        if any(step == 0 and n > 1 for n, step in zip(tensor.shape, tensor.stride(), strict=True)):
+        if _is_expanded(shape, strides):
             return tangent  # nothing can be written to it
-        placed = F.empty_strided(tensor.shape, tensor.stride(), dtype=tangent.dtype, device=tangent.device)
+        placed = F.empty_strided(shape, strides, dtype=tangent.dtype, device=tangent.device)
         return placed.copy_(tangent)
+
+
+def _is_expanded(shape: tuple, strides: tuple) -> bool:
+    return any(step == 0 and n > 1 for n, step in zip(shape, strides, strict=True))
+
+
+def _joined(shape: tuple, strides: tuple) -> set:
+    """Return the pairs of dimensions, one after the other, that a view can make one of."""
+    places = [i for i, n in enumerate(shape) if n != 1]
+    return {(i, k) for i, k in zip(places, places[1:], strict=False) if strides[i] == strides[k] * shape[k]}
+
+
+def _dense(shape: tuple, strides: tuple) -> list:
+    """Return strides without gaps, in the order of given ones."""
+    found, step = [0] * len(shape), 1
+    for i in sorted(range(len(shape)), key=lambda i: (strides[i], -i)):
+        found[i] = step
+        step *= shape[i]
+    return found
 
 
 def _keep(tensor: Any, level: int, tangent: Any) -> None:
     if tensor.autograd_meta is None:
         tensor.autograd_meta = {}
-    places = tensor.autograd_meta.setdefault("tangents", {})
+    meta = tensor.autograd_meta
+    places = meta.setdefault("tangents", {})
     if level not in places:
         levels()[level].append(weakref.ref(tensor))
     places[level] = tangent
+    if tensor.view_info is not None and tensor.key_set & FUNCTORCH_KEYS:
+        # Outside of transforms the base's tangent is written to, and never another.
+        meta.setdefault("tangents of base", {})[level] = None if tangent is None else tangent_of(tensor.view_info.base, level)
     tensor.tracked = True  # Note [Untracked calls]

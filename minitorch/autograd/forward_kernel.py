@@ -21,6 +21,7 @@ from minitorch.autograd.dual import (
     change_tangent,
     hide_tangent,
     is_hidden,
+    owned,
     set_tangent,
     tangent_of,
     visible_count,
@@ -35,6 +36,7 @@ from minitorch.autograd.kernel import (
 )
 from minitorch.autograd.node import SavedOutput, requires_grad
 from minitorch.core.dtype import from_numpy_dtype
+from minitorch.dispatch.keys import FUNCTORCH_KEYS
 from minitorch.dispatch.local_state import current
 from minitorch.ops import functions as F
 from minitorch.ops.assemble import is_view
@@ -132,8 +134,11 @@ class DualCall:
             tangents = self.evaluate(derivative, outputs)
             tangents += [None] * (len(outputs) - len(tangents))
             tangents = [self.fitted(t, output) for t, output in zip(tangents, outputs, strict=True)]
+        shares = self.op.declaration is not None and is_view(self.op.declaration)
         for output, tangent in zip(outputs, tangents, strict=True):
             if tangent is not None:
+                if not shares:  # what is linear may return the tangent it got, which others still have
+                    tangent = owned(tangent, self.given(), self.level)
                 set_tangent(output, self.level, tangent)
         self.share_with_saved(outputs)
         return result
@@ -159,11 +164,17 @@ class DualCall:
             tangent = None
             if derivative.formulas or derivative.jointly:
                 tangent = self.fitted(self.evaluate(derivative, [target])[0], target)
+                if tangent is not None and tangent_of(target, self.level) is None:
+                    tangent = owned(tangent, self.given(), self.level)
             if tangent is None:  # nothing of what there was is left
                 tangent = F.zeros_like(target)
         change_tangent(target, self.level, tangent)
         self.share_with_saved([target], self.tangents.get(name))
         return result
+
+    def given(self) -> list:
+        """Return all tangents of arguments."""
+        return [t for value in self.tangents.values() for t in _listed(value) if t is not None]
 
     def refuse(self) -> NoReturn:
         raise NotImplementedError(
@@ -305,7 +316,11 @@ class DualCall:
             if tangent is None:
                 return value
             # The same elements and history, but a tensor of its own to differentiate by.
-            own = F.alias(value) if requires_grad(value) else _leaf(value.detach())
+            # Inside transforms the history to keep is that of the levels around.
+            keeps = requires_grad(value) or value.key_set & FUNCTORCH_KEYS
+            own = F.alias(value) if keeps else value.detach()
+            if not requires_grad(own):
+                own = _leaf(own)
             inputs.append(own)
             tangents.append(tangent)
             return own
@@ -391,7 +406,8 @@ def _is_recorded(call: DualCall, tangents: list) -> bool:
     if not call.grad_enabled:
         return False
     tensors = [t for value in call.values.values() for t in _listed(value) if isinstance(t, TensorBase)]
-    return any(requires_grad(t) for t in (*tensors, *tangents))
+    # What a transform's tensor requires says nothing about the transforms around, which may record too.
+    return any(requires_grad(t) or t.key_set & FUNCTORCH_KEYS for t in (*tensors, *tangents) if t is not None)
 
 
 def _leaf(tensor: Any) -> Any:

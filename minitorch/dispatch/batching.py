@@ -70,4 +70,10 @@ def _wrapped(level: VmapLevel, op: Any, output: Any, dims: Any) -> Any:
         return output
     if not isinstance(dims, int):
         raise RuntimeError(f"{op}: out_dims of the vmap rule must be an int or None for each tensor, not {dims!r}")
+    shape = output.shape
+    if not 0 <= dims < len(shape) or shape[dims] != level.batch_size:
+        raise RuntimeError(
+            f"{op}: out_dims of the vmap rule must say which dimension counts the examples, of which there are "
+            f"{level.batch_size}; it is {dims}, and the output has the shape {list(shape)}"
+        )
     return level.wrap(output, dims)

@@ -247,6 +247,10 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple:
             )
         for leaf, direction in zip(leaves, directions, strict=True):
             _check_pair(leaf, direction, "linearize(f, *primals)")
+            if direction.dtype is not leaf.dtype:
+                raise RuntimeError(
+                    f"linearize(f, *primals): a tangent has the dtype of its primal, {leaf.dtype}, and was given as {direction.dtype}"
+                )
         return transposed(tangents)[0]
 
     return output, jvp_fn

@@ -43,6 +43,10 @@ from minitorch.tensor.base import TensorBase
 
 # From below the key by which calls enter down to above the one by which they leave.
 _BETWEEN = (AFTER_FUNCTORCH_FRONT | FUNCTORCH_FRONT) & ~(AFTER_FUNCTORCH_BACK | FUNCTORCH_BACK)
+_NO_SAVED_TENSOR_HOOKS = (
+    "grad, vjp, jacrev and hessian of minitorch.func don't support saved tensor hooks: saved_tensors_hooks, save_on_cpu, and "
+    "checkpoint with use_reentrant=False. Use them without a transform, with minitorch.autograd.grad."
+)
 _ALWAYS_ON = AUTOCAST_KEYS | FUNCTORCH_VMAP_MODE
 
 
@@ -191,14 +195,26 @@ class GradInterpreter(_AutogradInterpreter):
 
     transform = TransformType.Grad
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._hooks_disabled_outside: str | None = None
+
     def __enter__(self) -> Any:
-        self.grad_enabled_outside = current().grad_enabled
+        state = current()
+        # A pack hook gets what is saved cut off from its history: from that of the levels around, too.
+        if state.saved_tensor_hooks is not None:
+            raise RuntimeError(_NO_SAVED_TENSOR_HOOKS)
+        self.grad_enabled_outside = state.grad_enabled
         super().__enter__()
-        current().grad_enabled = True
+        self._hooks_disabled_outside = state.saved_tensor_hooks_disabled
+        state.saved_tensor_hooks_disabled = _NO_SAVED_TENSOR_HOOKS
+        state.grad_enabled = True
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
-        current().grad_enabled = self.grad_enabled_outside
+        state = current()
+        state.grad_enabled = self.grad_enabled_outside
+        state.saved_tensor_hooks_disabled = self._hooks_disabled_outside
         super().__exit__(*exc_info)
 
 

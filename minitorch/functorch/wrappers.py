@@ -120,8 +120,19 @@ def level_of(tensor: TensorBase) -> int:
 
 
 def unwrap_dead(tensor: Any) -> Any:
-    """Return a tensor without the wrappers of transforms that have ended."""
+    """Return a tensor without the wrappers of transforms that have ended.
+
+    Raises
+    ------
+    RuntimeError
+        If one of them was a vmap: what is inside are all examples, and not the one that the tensor stood for.
+    """
     while tensor.key_set & FUNCTORCH_KEYS and tensor.handle.owner.level == 0:
+        if tensor.key_set & FUNCTORCH_BATCHED:
+            raise RuntimeError(
+                f"a tensor of shape {list(tensor.shape)} that stands for one example of a vmap is used outside of the function "
+                "that was mapped: it has escaped from it. Return it from that function, and use the result."
+            )
         tensor = tensor.handle.value
     return tensor
 

@@ -163,11 +163,11 @@ def memory_of(tensor: TensorBase) -> Memory:
 
     Raises
     ------
-    RuntimeError
+    NotImplementedError
         If the tensor stands for another, and has no memory of its own.
     """
     if isinstance(tensor.handle, WrapperHandle):
-        raise RuntimeError(
+        raise NotImplementedError(
             "Cannot access storage of a tensor that doesn't have storage: it belongs to a transform or to functionalization."
         )
     return _MEMORIES[(tensor.key_set & BACKEND_MASK).bit_length() - 1]

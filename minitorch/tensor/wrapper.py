@@ -103,7 +103,7 @@ class WrapperHandle:
 
     def storage_memory(self) -> Any:
         """Return the `memory.Memory` of the storage that it shares with its views."""
-        raise RuntimeError(
+        raise NotImplementedError(
             "Cannot access storage of a tensor that doesn't have storage: it belongs to a transform. Return it from the "
             "function that is being transformed first."
         )

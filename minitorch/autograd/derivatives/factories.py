@@ -19,5 +19,9 @@ derivative(
         F.complex(abs_t, abs_p * angle_t) * F.polar(F.ones_like(angle_p), angle_p)
     ),
 )
-for name in ("empty_like", "zeros_like", "ones_like", "full_like", "new_empty", "new_empty_strided"):
+# That they have no gradient is said, and does not follow from their parts: a transform must see the tensor they
+# are asked of, to which `zeros` has no relation.
+for name in (
+    "empty_like", "zeros_like", "ones_like", "full_like", "new_empty", "new_empty_strided", "new_zeros", "new_ones", "new_full",
+):  # fmt: skip
     derivative(name)

@@ -85,17 +85,49 @@ def affine_double_gradients(normal, grad_out, weight, v, v_weight, v_bias, reduc
     return through_grad, through_x, through_weight
 
 
+def with_statistics(found, grads, x, mean, r, shape, dims, needs):
+    """Return gradients to which those that reached mean and 1 / std, which are outputs too, are added.
+
+    Nothing but the derivatives of the gradient uses the two, so that third derivatives come by here.
+
+    Parameters
+    ----------
+    found : tuple
+        The gradients by the normalized result: of the input first. None for all if that has no gradient.
+    grads : sequence of (Tensor or None)
+        The gradients of mean and 1 / std; of 1 / std alone if `mean` is None.
+    shape : sequence of int
+        That of `x` with one dimension for each group of normalized elements, and `dims`, which they have.
+    """
+    if not needs[0] or all(g is None for g in grads):
+        return found
+    values = x.reshape(shape)
+    kept = [1 if d in dims or d - len(shape) in dims else n for d, n in enumerate(values.shape)]
+    r = r.reshape(kept)
+    count = values.numel() // max(r.numel(), 1)
+    z = values * r if mean is None else (values - mean.reshape(kept)) * r
+    total = 0
+    if grads[-1] is not None:
+        total = -(grads[-1].reshape(kept) * r * r) * z / count
+    if mean is not None and grads[0] is not None:
+        total = total + (grads[0].reshape(kept) / count).expand(values.shape)
+    total = F.to(total.reshape(x.shape), x.dtype)
+    return (total if found[0] is None else found[0] + total, *found[1:])
+
+
 # ---------------------------------------------------------------- layer norm
 
 
 def layer_norm_gradients(
     grads, input, normalized_shape, weight, bias, result1, result2, needs
 ):
-    if grads[0] is None:
-        return None, None, None
-    return F.native_layer_norm_backward(
-        grads[0], input, normalized_shape, result1, result2, weight, bias, list(needs)
-    )
+    found = (None, None, None)
+    if grads[0] is not None:
+        found = F.native_layer_norm_backward(
+            grads[0], input, normalized_shape, result1, result2, weight, bias, list(needs)
+        )
+    dims = list(range(-len(normalized_shape), 0))
+    return with_statistics(found, grads[1:], input, result1, result2, input.shape, dims, needs)
 
 
 def layer_norm_double_gradients(
@@ -196,12 +228,16 @@ derivative(
 def batch_norm_gradients(
     grads, input, weight, running_mean, running_var, training, eps, result1, result2, needs
 ):
-    if grads[0] is None:
-        return None, None, None
-    return F.native_batch_norm_backward(
-        grads[0], input, weight, running_mean, running_var, result1, result2, training, eps,
-        list(needs),
-    )  # fmt: skip
+    found = (None, None, None)
+    if grads[0] is not None:
+        found = F.native_batch_norm_backward(
+            grads[0], input, weight, running_mean, running_var, result1, result2, training, eps,
+            list(needs),
+        )  # fmt: skip
+    if not training:
+        return found
+    dims = [0, *range(2, input.dim())]
+    return with_statistics(found, grads[1:], input, result1, result2, input.shape, dims, needs)
 
 
 def batch_norm_double_gradients(
@@ -254,11 +290,12 @@ derivative(
 
 
 def group_norm_gradients(grads, input, weight, N, C, HxW, group, result1, result2, needs):
-    if grads[0] is None:
-        return None, None, None
-    return F.native_group_norm_backward(
-        grads[0], input, result1, result2, weight, N, C, HxW, group, list(needs)
-    )
+    found = (None, None, None)
+    if grads[0] is not None:
+        found = F.native_group_norm_backward(
+            grads[0], input, result1, result2, weight, N, C, HxW, group, list(needs)
+        )
+    return with_statistics(found, grads[1:], input, result1, result2, [N, group, -1], [2], needs)
 
 
 def group_norm_double_gradients(
@@ -302,11 +339,13 @@ derivative(
 
 
 def rms_norm_gradients(grads, input, normalized_shape, weight, result1, needs):
-    if grads[0] is None:
-        return None, None
-    return F._fused_rms_norm_backward(
-        grads[0], input, normalized_shape, result1, weight, list(needs)
-    )
+    found = (None, None)
+    if grads[0] is not None:
+        found = F._fused_rms_norm_backward(
+            grads[0], input, normalized_shape, result1, weight, list(needs)
+        )
+    dims = list(range(-len(normalized_shape), 0))
+    return with_statistics(found, grads[1:], input, None, result1, input.shape, dims, needs)
 
 
 def rms_norm_double_gradients(grads, grad_out, input, normalized_shape, rstd, weight, needs):

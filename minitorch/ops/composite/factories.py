@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minitorch.ops import functions as F
-from minitorch.ops.composite.registry import composite_explicit, composite_implicit
+from minitorch.ops.composite.registry import composite_explicit
 from minitorch.ops.shapes.common import check
 
 # ---------------------------------------------------------------- new_*: like a tensor
@@ -34,7 +34,7 @@ def new_empty_strided_composite(
     )
 
 
-@composite_implicit("new_zeros")
+@composite_explicit("new_zeros")
 def new_zeros_composite(self, size, *, dtype=None, layout=None, device=None, pin_memory=None):
     return F.zeros(
         size,
@@ -45,7 +45,7 @@ def new_zeros_composite(self, size, *, dtype=None, layout=None, device=None, pin
     )
 
 
-@composite_implicit("new_ones")
+@composite_explicit("new_ones")
 def new_ones_composite(self, size, *, dtype=None, layout=None, device=None, pin_memory=None):
     return F.ones(
         size,
@@ -56,7 +56,7 @@ def new_ones_composite(self, size, *, dtype=None, layout=None, device=None, pin_
     )
 
 
-@composite_implicit("new_full")
+@composite_explicit("new_full")
 def new_full_composite(
     self, size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None
 ):
