@@ -59,6 +59,7 @@ FUNCTIONAL_FORMS = {
     "zero_": "zero",
 }
 MUTATING_FORMS = {
+    "_amp_foreach_non_finite_check_and_unscale_": "_amp_foreach_non_finite_check_and_unscale",
     "_fused_adam_": "_fused_adam",
     "_fused_adamw_": "_fused_adamw",
     "_fused_sgd_": "_fused_sgd",
