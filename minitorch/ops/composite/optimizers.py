@@ -30,9 +30,14 @@ composite_explicit("_fused_adamw")(_functional(lambda *lists, **options: F._fuse
 def unscale_composite(self, found_inf, inv_scale):
     """Multiply each gradient by `inv_scale`; set `found_inf` to 1 if an element was not finite, else leave it."""
     _check_one_element("_amp_foreach_non_finite_check_and_unscale_", found_inf=found_inf, inv_scale=inv_scale)
+    if inv_scale.dtype is not float32 or found_inf.dtype is not float32:
+        raise RuntimeError(
+            f"_amp_foreach_non_finite_check_and_unscale_(): found_inf has dtype {found_inf.dtype} and inv_scale "
+            f"{inv_scale.dtype}; both must be of float32"
+        )
     for grad in self:
         if not grad.dtype.is_floating_point:
-            raise RuntimeError(
+            raise NotImplementedError(
                 f"_amp_foreach_non_finite_check_and_unscale_(): a gradient has dtype {grad.dtype}; it must be floating"
             )
         bad = F.logical_not(F.all(F.isfinite(grad)))
