@@ -3,9 +3,9 @@
 A `PolicyTable` is a mapping that can be read, printed and changed; a change is in force with the next call.
 
 Note [Who is in a table]
-    The lists are PyTorch's, of the operators that exist here (spec C9, C10; a test compares them).  What is in no
-    list promotes its dtypes as it does without autocast, and what is made of other operators is cast in its
-    pieces.  ``out=`` and in-place forms are in no list: the tensor that they write to has its dtype.
+    The lists are PyTorch's, of the operators that exist here (spec C9, C10; a test compares them), and short ones
+    of operators that need a policy only here (`_HERE`).  What is in no list promotes its dtypes as it does without
+    autocast, and what is made of other operators is cast in its pieces.  ``out=`` and in-place forms are in no list: the tensor that they write to has its dtype.
 """
 
 from __future__ import annotations
@@ -84,6 +84,15 @@ _GPU = {
     "banned": "binary_cross_entropy",
 }
 
+# Operators of this package, and of PyTorch those that are made of other operators only here, so that they do what
+# PyTorch's do by the lists above: its nll_loss_nd calls nll_loss, its square calls pow, its cross_entropy_loss
+# log_softmax, and cuDNN's recurrent layers compute in autocast's dtype.
+_HERE = {"fp32": "linalg_lu_solve nll_loss_nd"}
+_HERE_ON_GPU = {
+    "fp32": "cross_entropy_loss linalg_lu_solve nll_loss_nd square",
+    "lower_precision_fp": "_fused_gru_layer _fused_lstm_layer _fused_rnn_layer",
+}
+
 
 class PolicyTable(MutableMapping[str, str]):
     """The policies of one device type, from operator to the name of its policy.
@@ -111,11 +120,11 @@ class PolicyTable(MutableMapping[str, str]):
     >>> del table["softmax.int"]
     """
 
-    def __init__(self, device_type: str, lists: dict[str, str] | None = None):
+    def __init__(self, device_type: str, *lists: dict[str, str]):
         self.device_type = device_type
         self._key = autocast_key(device_type)
         self._kernels: dict[str, AutocastKernel] = {}
-        for policy, names in (lists or {}).items():
+        for policy, names in [item for by_policy in lists for item in by_policy.items()]:
             for name in names.split():
                 # What somebody registered for the key already stays, as with a backend that brings its own kernels.
                 if OPERATORS[_qualified(name)].active(self._key.name) is None:
@@ -180,7 +189,8 @@ def _wrapped(names: list[str], width: int = 100) -> list[str]:
     return [*lines, line]
 
 
-_LISTS = {"cpu": _CPU, "cuda": _GPU, "opencl": _GPU, "mtia": _GPU, "maia": _GPU}
+_LISTS_OF_GPU = (_GPU, _HERE_ON_GPU)
+_LISTS = {"cpu": (_CPU, _HERE), **dict.fromkeys(("cuda", "opencl", "mtia", "maia"), _LISTS_OF_GPU)}
 _TABLES: dict[str, PolicyTable] = {}
 
 
@@ -218,6 +228,6 @@ def policies(device_type: str) -> PolicyTable:
         from minitorch.autocast_mode.devices import key_of, takes_gpu_lists
 
         key_of(kind)  # says which devices have autocast, where this one has not
-        lists = _LISTS.get(kind) or (_GPU if takes_gpu_lists(kind) else {})
-        table = _TABLES[kind] = PolicyTable(kind, lists)
+        lists = _LISTS.get(kind) or (_LISTS_OF_GPU if takes_gpu_lists(kind) else ())
+        table = _TABLES[kind] = PolicyTable(kind, *lists)
     return table
