@@ -236,6 +236,15 @@ class BannedKernel(AutocastKernel):
         raise RuntimeError(f"{op.basename}() is unsafe to autocast: its values may not fit {autocast_dtype(self._device_type)}. {instead}")
 
 
+class DerivedFormKernel(AutocastKernel):
+    """No policy: for in-place and ``out=`` forms that call an operator of the table, which must not see autocast then."""
+
+    __slots__ = ()
+
+    def call(self, op: Any, args: tuple, kwargs: dict | None) -> Any:
+        return op.call(args, kwargs)
+
+
 KERNELS: dict[str, type[AutocastKernel]] = {
     kernel.policy: kernel
     for kernel in (LowerPrecisionKernel, Float32Kernel, SetDtypeKernel, AppendDtypeKernel, PromoteKernel, BannedKernel)

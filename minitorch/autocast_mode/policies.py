@@ -5,19 +5,22 @@ A `PolicyTable` is a mapping that can be read, printed and changed; a change is 
 Note [Who is in a table]
     The lists are PyTorch's, of the operators that exist here (spec C9, C10; a test compares them), and short ones
     of operators that need a policy only here (`_HERE`).  What is in no list promotes its dtypes as it does without
-    autocast, and what is made of other operators is cast in its pieces.  ``out=`` and in-place forms are in no list: the tensor that they write to has its dtype.
+    autocast, and what is made of other operators is cast in its pieces.  ``out=`` and in-place forms are in no list: the tensor that they
+    write to has its dtype.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
+from functools import cache
 from typing import Any
 
-from minitorch.autocast_mode.kernels import KERNELS, AutocastKernel
+from minitorch.autocast_mode.kernels import KERNELS, AutocastKernel, DerivedFormKernel
 from minitorch.core.device import device
 from minitorch.dispatch.dispatcher import register_kernel, unregister_kernel
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.dispatch.scopes import autocast_key
+from minitorch.ops.derived import DerivedInplace, DerivedOut
 
 __all__ = ["POLICIES", "PolicyTable", "policies"]
 
@@ -124,6 +127,7 @@ class PolicyTable(MutableMapping[str, str]):
         self.device_type = device_type
         self._key = autocast_key(device_type)
         self._kernels: dict[str, AutocastKernel] = {}
+        self._forms: dict[str, AutocastKernel] = {}
         for policy, names in [item for by_policy in lists for item in by_policy.items()]:
             for name in names.split():
                 # What somebody registered for the key already stays, as with a backend that brings its own kernels.
@@ -140,15 +144,21 @@ class PolicyTable(MutableMapping[str, str]):
         if name not in OPERATORS:
             raise KeyError(f"autocast policy of {name}: there is no operator of this name")
         kernel = KERNELS[policy](OPERATORS[name], self.device_type, self._key)
-        old = self._kernels.pop(name, None)
-        if old is not None:
-            unregister_kernel(OPERATORS[name], old)
+        if name in self._kernels:
+            unregister_kernel(OPERATORS[name], self._kernels.pop(name))
+        else:
+            for form in _forms_of(name):
+                derived = DerivedFormKernel(OPERATORS[form], self.device_type, self._key)
+                register_kernel(form, self._key, derived, warn_override=False)
+                self._forms[form] = derived
         register_kernel(name, self._key, kernel, warn_override=False)
         self._kernels[name] = kernel
 
     def __delitem__(self, operator: Any) -> None:
         name = _qualified(operator)
         unregister_kernel(OPERATORS[name], self._kernels.pop(name))
+        for form in _forms_of(name):
+            unregister_kernel(OPERATORS[form], self._forms.pop(form))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kernels)
@@ -170,6 +180,21 @@ class PolicyTable(MutableMapping[str, str]):
                 lines.append(f"{policy} ({effect}):")
                 lines += _wrapped(names)
         return "\n".join(lines)
+
+
+@cache
+def _all_forms() -> dict[str, list[str]]:
+    """Return, for each operator, its in-place and ``out=`` forms that are computed by calling it."""
+    found: dict[str, list[str]] = {}
+    for name, op in OPERATORS.items():
+        for stack in op.kernels.values():
+            if isinstance(stack[-1], (DerivedInplace, DerivedOut)):
+                found.setdefault(stack[-1].functional.qualname, []).append(name)
+    return found
+
+
+def _forms_of(name: str) -> list[str]:
+    return _all_forms().get(name, [])
 
 
 def _qualified(operator: Any) -> str:
