@@ -5,8 +5,8 @@ A `PolicyTable` is a mapping that can be read, printed and changed; a change is 
 Note [Who is in a table]
     The lists are PyTorch's, of the operators that exist here (spec C9, C10; a test compares them), and short ones
     of operators that need a policy only here (`_HERE`).  What is in no list promotes its dtypes as it does without
-    autocast, and what is made of other operators is cast in its pieces.  ``out=`` and in-place forms are in no list: the tensor that they
-    write to has its dtype.
+    autocast, and what is made of other operators is cast in its pieces.  ``out=`` and in-place forms are in no
+    list: the tensor that they write to has its dtype.
 """
 
 from __future__ import annotations
