@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 from minitorch.autocast_mode import (
@@ -71,10 +72,10 @@ class autocast:
     ...     y = x @ w
     ...     loss = minitorch.nn.functional.mse_loss(y, minitorch.zeros(2, 4))
     >>> y.dtype, loss.dtype
-    (minitorch.bfloat16, minitorch.float32)
+    (torch.bfloat16, torch.float32)
     >>> loss.backward()
     >>> w.grad.dtype
-    minitorch.float32
+    torch.float32
     """
 
     def __init__(
@@ -131,8 +132,7 @@ class autocast:
 
 def _can_compute(kind: str, dtype: dtype_class | None) -> bool:
     """Return whether a device is there and computes in a dtype; warn if not."""
-    import minitorch
-
+    minitorch: Any = import_module("minitorch")
     if kind in _ASKED_FOR and not minitorch.get_device_module(kind).is_available():
         warnings.warn(
             f"{kind.upper() if kind == 'cuda' else kind} is not available. Disabling autocast.", UserWarning, stacklevel=3
@@ -236,7 +236,7 @@ def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Ca
     ...     c = Product.apply(a, b)
     >>> c.sum().backward()
     >>> c.dtype, a.grad.dtype
-    (minitorch.bfloat16, minitorch.float32)
+    (torch.bfloat16, torch.float32)
     """
     if not isinstance(device_type, str):
         raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")

@@ -14,11 +14,12 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
+from minitorch.autograd.grad_mode import no_grad
 from minitorch.core.device import device as device_class
 from minitorch.core.dtype import float16, float32, int32
-from minitorch.autograd.grad_mode import no_grad
 from minitorch.ops import functions as F
 from minitorch.tensor.base import TensorBase
+from minitorch.tensor.tensor import Tensor
 
 __all__ = ["GradScaler", "OptState"]
 
@@ -306,7 +307,7 @@ class GradScaler:
                 F._amp_update_scale_(
                     scale, tracker, total, self._growth_factor, self._backoff_factor, self._growth_interval
                 )
-            elif isinstance(new_scale, TensorBase):
+            elif isinstance(new_scale, Tensor):
                 if new_scale.numel() != 1 or new_scale.dtype is not float32 or new_scale.requires_grad:
                     raise AssertionError(
                         "new_scale should be a float or a tensor of one float32 element with requires_grad=False, not one of "

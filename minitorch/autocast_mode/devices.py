@@ -6,6 +6,7 @@ What a backend says of itself is asked of its device module (``minitorch.<device
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 from minitorch.autocast_mode.state import autocast_state
@@ -31,10 +32,10 @@ def key_of(device_type: str) -> DispatchKey:
     try:
         return autocast_key(device_type)
     except ValueError:
-        there = sorted(key.name for key in DispatchKey.by_name.values() if key.name.startswith("Autocast") and key.bits & AUTOCAST_KEYS)
+        there = sorted(name for name, key in DispatchKey.by_name.items() if key.bits & AUTOCAST_KEYS)
         raise RuntimeError(
-            f"User specified an unsupported autocast device_type {device_type!r}: its backend key {device(device_type).key_name!r} "
-            f"has no autocast key. There are: {', '.join(there)}"
+            f"User specified an unsupported autocast device_type {device_type!r}: its backend key "
+            f"{device(device_type).key_name!r} has no autocast key. There are: {', '.join(there)}"
         ) from None
 
 
@@ -57,11 +58,14 @@ def default_dtype(device_type: str) -> dtype:
     return dtypes[0] if dtypes else float16
 
 
+def _device_module(device_type: str) -> Any:
+    minitorch: Any = import_module("minitorch")
+    return minitorch.get_device_module(device_type)
+
+
 @cache
 def _of_opencl() -> dtype:
-    import minitorch
-
-    opencl: Any = minitorch.get_device_module("opencl")
+    opencl = _device_module("opencl")
     if not opencl.is_available() or opencl.get_device_properties().has_fp16:
         return float16
     return bfloat16
@@ -75,16 +79,14 @@ def supported_dtypes(device_type: str) -> tuple[dtype, ...]:
     AssertionError
         If its device module does not say so, with what to write.
     """
-    import minitorch
-
     if device_type == "cpu":
         return _BOTH
+    module: Any = None
     try:
-        module = minitorch.get_device_module(device_type)
+        module = _device_module(device_type)
     except RuntimeError:
         if device(device_type).key_name != "PrivateUse1":
             return _BOTH  # a device type without a backend here, as in PyTorch
-        module = None
     if not hasattr(module, "get_amp_supported_dtype"):
         raise AssertionError(
             f"Tried to use AMP with the {device_type!r} backend, but it has no device module, or one without "
@@ -96,8 +98,7 @@ def supported_dtypes(device_type: str) -> tuple[dtype, ...]:
 
 def _backend_dtypes(device_type: str) -> tuple[dtype, ...]:
     """Return the ``autocast_dtypes`` of a backend that `register_backend` was called for."""
-    import minitorch
-
+    minitorch: Any = import_module("minitorch")
     backend = minitorch.backends.registered_backends().get(device_type)
     return () if backend is None else tuple(backend.autocast_dtypes)
 

@@ -232,8 +232,11 @@ class BannedKernel(AutocastKernel):
     policy = "banned"
 
     def call(self, op: Any, args: tuple, kwargs: dict | None) -> Any:
-        instead = _INSTEAD.get(op.qualname, f"Call it under autocast({self._device_type!r}, enabled=False) with float32 arguments.")
-        raise RuntimeError(f"{op.basename}() is unsafe to autocast: its values may not fit {autocast_dtype(self._device_type)}. {instead}")
+        kind = self._device_type
+        instead = _INSTEAD.get(op.qualname) or f"Call it under autocast({kind!r}, enabled=False) with float32 arguments."
+        raise RuntimeError(
+            f"{op.basename}() is unsafe to autocast: its values may not fit {autocast_dtype(kind)}. {instead}"
+        )
 
 
 class DerivedFormKernel(AutocastKernel):

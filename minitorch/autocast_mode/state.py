@@ -10,7 +10,6 @@ from typing import Any
 
 from minitorch.core.dtype import dtype
 from minitorch.dispatch.local_state import current
-from minitorch.tensor.base import TensorBase
 
 _NAME = "autocast"
 
@@ -59,13 +58,13 @@ class _Cast:
 
     __slots__ = ("handle", "result", "source", "version")
 
-    def __init__(self, source: TensorBase, result: Any):
+    def __init__(self, source: Any, result: Any):
         self.source = weakref.ref(source)
         self.handle = source.handle
         self.version = source._version
         self.result = result
 
-    def serves(self, tensor: TensorBase) -> bool:
+    def serves(self, tensor: Any) -> bool:
         """Return whether this is the cast of `tensor` as it is now, with the history that it must have."""
         return (
             self.source() is tensor
@@ -75,7 +74,7 @@ class _Cast:
         )
 
 
-def find_cast(state: AutocastState, tensor: TensorBase, target: dtype) -> Any:
+def find_cast(state: AutocastState, tensor: Any, target: dtype) -> Any:
     """Return the cast of `tensor` that the cache holds and that can be used now, or None.
 
     One made without grad mode has no history; with grad mode it would lose the gradient (spec C6).  One from before
@@ -85,6 +84,6 @@ def find_cast(state: AutocastState, tensor: TensorBase, target: dtype) -> Any:
     return found.result if found is not None and found.serves(tensor) else None
 
 
-def keep_cast(state: AutocastState, tensor: TensorBase, result: Any) -> None:
+def keep_cast(state: AutocastState, tensor: Any, result: Any) -> None:
     """Put a cast into the cache."""
     state.casts[id(tensor), result.dtype] = _Cast(tensor, result)

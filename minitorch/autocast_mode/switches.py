@@ -73,7 +73,7 @@ def get_autocast_dtype(device_type: str) -> dtype_class:
     Examples
     --------
     >>> get_autocast_dtype("cpu")
-    minitorch.bfloat16
+    torch.bfloat16
     """
     kind = _kind("get_autocast_dtype", device_type)
     key_of(kind)

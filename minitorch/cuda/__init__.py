@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.backends.cuda.device_module import *  # noqa: F403
-from minitorch.backends.cuda.device_module import __all__, _is_in_bad_fork  # noqa: F401
+from minitorch.backends.cuda.device_module import *
+from minitorch.backends.cuda.device_module import __all__, _is_in_bad_fork
 
 
 def __getattr__(name: str) -> Any:

@@ -127,7 +127,7 @@ def found(run):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return [getattr(getattr(r, "dtype", None), "name", str(getattr(r, "dtype", "")).rpartition(".")[2]) for r in outputs(run())]
+            return [str(getattr(r, "dtype", "")).removeprefix("torch.") for r in outputs(run())]
         except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
             return "error"
 
@@ -142,7 +142,8 @@ def compared(record, torch, dtypes, samples, ours_on, torch_on, to_torch=lambda 
     for name in dtypes:
         for sample in list(record.samples(mt.float32))[:samples]:
             ours, theirs = getattr(mt, name), getattr(torch, name)
-            args, kwargs = cast_all(sample.args, mt.Tensor, ours), {k: cast_all(v, mt.Tensor, ours) for k, v in sample.kwargs.items()}
+            args = cast_all(sample.args, mt.Tensor, ours)
+            kwargs = {k: cast_all(v, mt.Tensor, ours) for k, v in sample.kwargs.items()}
             their_args = to_torch([cast_all(convert(a), torch.Tensor, theirs) for a in sample.args])
             their_kwargs = {k: to_torch(cast_all(convert(v), torch.Tensor, theirs)) for k, v in sample.kwargs.items()}
 
@@ -170,7 +171,7 @@ def samples_of_float32(record):
 def listed_names(name):
     """Return the operators that a record may be of: its name, and its overloads in the table."""
     base = name.rpartition(".")[2]
-    flat = name.replace("nn.functional.", "").replace("linalg.", "linalg_").replace("fft.", "fft_").replace("special.", "special_")
+    flat = name.replace("nn.functional.", "").replace(".", "_")
     table = amp.policies("cuda")
     return [op for op in table if op.removeprefix("aten::").partition(".")[0] in (base, flat)]
 

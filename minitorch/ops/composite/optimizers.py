@@ -87,7 +87,7 @@ def functional_unscale_composite(self, found_inf, inv_scale):
 
 
 @composite_explicit("_amp_update_scale")
-def functional_update_scale_composite(self, growth_tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval):
+def functional_update_scale_composite(self, growth_tracker, found_inf, growth_factor, backoff_factor, growth_interval):
     scale, tracker = F.clone(self), F.clone(growth_tracker)
-    F._amp_update_scale_(scale, tracker, found_inf, scale_growth_factor, scale_backoff_factor, growth_interval)
+    F._amp_update_scale_(scale, tracker, found_inf, growth_factor, backoff_factor, growth_interval)
     return scale, tracker
