@@ -80,6 +80,13 @@ _OF_FUNCTIONALIZE = {
     "_disable_functionalization": "disable",
 }
 _TRANSFORMS = ("vmap",)
+_OF_AUTOCAST = frozenset(
+    (
+        "autocast_decrement_nesting", "autocast_increment_nesting", "clear_autocast_cache", "get_autocast_dtype",
+        "is_autocast_available", "is_autocast_cache_enabled", "is_autocast_enabled", "set_autocast_cache_enabled",
+        "set_autocast_dtype", "set_autocast_enabled",
+    )
+)
 _OF_DEVICE_MODULES = {"_register_device_module": "register_device_module", "get_device_module": "get_device_module"}
 
 
@@ -105,6 +112,14 @@ def __getattr__(name):
         from minitorch import func
 
         return getattr(func, name)
+    if name == "autocast":
+        from minitorch import amp
+
+        return amp.autocast
+    if name in _OF_AUTOCAST:
+        from minitorch import autocast_mode
+
+        return getattr(autocast_mode, name)
     if name in _OF_DEVICE_MODULES:
         from minitorch.backends import device_modules
 

@@ -63,6 +63,7 @@ from minitorch.tensor.printing import set_printoptions as set_printoptions
 from minitorch.tensor.promotion import result_type as result_type
 from minitorch.tensor.tensor import Tensor as Tensor
 from minitorch import accelerator as accelerator
+from minitorch import amp as amp
 from minitorch import backends as backends
 from minitorch import cpu as cpu
 from minitorch import cuda as cuda
@@ -103,6 +104,7 @@ from minitorch.tensor.tensor import (
     _output_logsumexp,
     _output_total_weight,
     _result_info,
+    _self_out_found_inf_out,
     _self_out_grads_out_exp_avgs_out_exp_avg_sqs_out_max_exp_avg_sqs_out,
     _self_out_grads_out_momentum_buffer_list_out,
     _sign_logabsdet,
@@ -128,6 +130,13 @@ def _adaptive_avg_pool3d(
 ) -> Tensor: ...
 @overload
 def _adaptive_avg_pool3d(input: Tensor, *output_size: _int, out: Tensor | None = None) -> Tensor: ...
+def _amp_foreach_non_finite_check_and_unscale_(
+    input: Sequence[Tensor], found_inf: Tensor, inv_scale: Tensor
+) -> None: ...
+def _amp_update_scale_(
+    input: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: _float,
+    scale_backoff_factor: _float, growth_interval: _int
+) -> Tensor: ...
 def _batch_norm_with_update(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
     momentum: _float, eps: _float

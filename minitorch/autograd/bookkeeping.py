@@ -81,7 +81,7 @@ class InplaceViewBookkeeping(InplaceBookkeeping):
 
 
 class InplaceListBookkeeping(Kernel):
-    """The ADInplaceOrView kernel of operators that write into lists of tensors."""
+    """The ADInplaceOrView kernel of operators that write into lists of tensors, or into several tensors."""
 
     __slots__ = ()
 
@@ -98,7 +98,8 @@ class InplaceListBookkeeping(Kernel):
             state.excluded &= ~added
         for index, argument in enumerate(op.schema.arguments):
             if argument.is_write and index < len(args):
-                for item in args[index]:
+                value = args[index]
+                for item in [value] if isinstance(value, TensorBase) else value:
                     written: TensorBase = item
                     written.bump_version()
         return result

@@ -40,8 +40,8 @@ def _register_operator(name: str, declaration: Any, op: Operator) -> None:
     if declaration.kind == "out":
         op.register("Autograd", OutAutogradKernel(None))
         return
-    if declaration.kind == "inplace" and ")[] self" in declaration.schema:
-        # Steps of optimizers write into lists of leaves, outside autograd.
+    if declaration.kind == "inplace" and (")[] self" in declaration.schema or name == "_amp_update_scale_"):
+        # Steps of optimizers and of gradient scaling write into several tensors, leaves too, outside autograd.
         op.register("Autograd", FallthroughKernel())
         op.register("ADInplaceOrView", InplaceListBookkeeping())
         return

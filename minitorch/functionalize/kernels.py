@@ -59,6 +59,8 @@ FUNCTIONAL_FORMS = {
     "zero_": "zero",
 }
 MUTATING_FORMS = {
+    "_amp_foreach_non_finite_check_and_unscale_": "_amp_foreach_non_finite_check_and_unscale",
+    "_amp_update_scale_": "_amp_update_scale",
     "_fused_adam_": "_fused_adam",
     "_fused_adamw_": "_fused_adamw",
     "_fused_sgd_": "_fused_sgd",
@@ -282,7 +284,8 @@ class MutatingKernel(Kernel):
     """Operators that write into several arguments, or into lists.
 
     The functional form returns, after what the operator returns, the new values of the written
-    arguments: one value or list for each that is not None.
+    arguments: one value or list for each that is not None.  An operator that returns an argument which it writes
+    has nothing else to return.
 
     Parameters
     ----------
@@ -309,12 +312,13 @@ class MutatingKernel(Kernel):
             return wrapped(result, level) if any_functional(tensors, level) else result
         result = call_below(self.functional, args, kwargs, level)
         outputs = result if isinstance(result, (list, tuple)) else (result,)
-        count = len(op.schema.returns)
+        returns_target = any(item.alias_info is not None for item in op.schema.returns)
+        count = 0 if returns_target else len(op.schema.returns)
         for target, value in zip(flat, tensors_in(outputs[count:]), strict=True):
             fit_result(op, value, target)
             target.handle.replace(value)
         if not count:
-            return None
+            return targets[0] if returns_target else None
         return wrapped(outputs[0], level) if count == 1 else wrapped(tuple(outputs[:count]), level)
 
 

@@ -113,6 +113,10 @@ class _result_info(NamedTuple):
     result: Tensor
     info: Tensor
 
+class _self_out_found_inf_out(NamedTuple):
+    self_out: Tensor
+    found_inf_out: Tensor
+
 class _self_out_grads_out_exp_avgs_out_exp_avg_sqs_out_max_exp_avg_sqs_out(NamedTuple):
     self_out: Tensor
     grads_out: Tensor

@@ -86,19 +86,42 @@ class _Surroundings:
     def __init__(self, preserve_rng_state: bool):
         self._random = kept_states() if preserve_rng_state else []
         self._autocast = current().excluded & AUTOCAST_KEYS
+        # Where autocast is off for all devices the rest of its state has no effect, and its package may not be loaded.
+        self._settings: Any = None
+        if self._autocast != AUTOCAST_KEYS:
+            from minitorch.autocast_mode import autocast_state
+
+            settings = autocast_state()
+            self._settings = (dict(settings.dtypes), settings.cache_enabled)
 
     @contextlib.contextmanager
     def again(self) -> Iterator[None]:
-        state = current()
-        outer = state.excluded & AUTOCAST_KEYS
         with fork_rng(enabled=bool(self._random)):
             for generator, random_state in self._random:
                 generator.set_state_array(random_state)
-            state.excluded = (state.excluded & ~AUTOCAST_KEYS) | self._autocast
+            with self._autocast_again():
+                yield
+
+    @contextlib.contextmanager
+    def _autocast_again(self) -> Iterator[None]:
+        state = current()
+        outer = state.excluded & AUTOCAST_KEYS
+        state.excluded = (state.excluded & ~AUTOCAST_KEYS) | self._autocast
+        try:
+            if self._settings is None:
+                yield
+                return
+            from minitorch.autocast_mode import autocast_state
+
+            settings = autocast_state()
+            outside = (settings.dtypes, settings.cache_enabled)
+            settings.dtypes, settings.cache_enabled = dict(self._settings[0]), self._settings[1]
             try:
                 yield
             finally:
-                state.excluded = (state.excluded & ~AUTOCAST_KEYS) | outer
+                settings.dtypes, settings.cache_enabled = outside
+        finally:
+            state.excluded = (state.excluded & ~AUTOCAST_KEYS) | outer
 
 
 # -- reentrant -------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Which tests run which rule of the dispatcher's specification.
 
 Rules have the specification's numbers: K keys, R the key set of a call, T tables, X kernels, S schemas, L the
-library API, O operator objects, U debugging aids, and of the functionality levels A autograd, D the Python
+library API, O operator objects, U debugging aids, and of the functionality levels A autograd, C autocast, D the Python
 dispatcher, F functionalization, G the stack of transforms, P dispatch modes, V vmap.  ``K17 probe``, ``T7 table`` are the
 tables that belong to a rule.
 
@@ -48,6 +48,10 @@ _PLACES = {
     "functional db": "functionalize/test_functional_op_db.py",
     "programs": "functionalize/test_functional_programs.py",
     "functionalize": "functorch/test_functionalize_transform.py",
+    "policies": "autocast/test_autocast_policies.py",
+    "autocast": "autocast/test_autocast_scopes.py",
+    "autocast in transforms": "autocast/test_autocast_in_transforms.py",
+    "autocast of backends": "backends/test_backend_autocast.py",
 }
 
 # rule: "place: test test; place: test"
@@ -106,7 +110,7 @@ _RULES = {
     " test_inference_mode_off_undoes_it test_autocast_scopes_touch_one_key_each;"
     " calls: test_exclude_removes_on_exit_only_what_it_added test_include_removes_on_exit_only_what_it_added"
     " test_set_excluded_forces_membership_and_restores test_force_and_preserve test_guards_restore_on_exceptions;"
-    " grad: test_scopes_and_keys test_scopes_nest",
+    " grad: test_scopes_and_keys test_scopes_nest; autocast: test_scopes_nest",
     "R16": "calls: test_query_of_a_per_backend_key_compares_both_bits",
     "R17": "grad: test_which_levels_run; calls: test_levels_of_a_normal_call test_grad_mode_changes_no_keys"
     " test_levels_in_inference_mode test_an_inference_tensor_outside_meets_ad_inplace_or_view"
@@ -268,6 +272,26 @@ _RULES = {
     "D2": "python: test_py_impls_count_only_while_it_is_on test_a_function_for_a_mode_stands_for_its_handler"
     " test_a_function_for_a_mode_is_for_that_very_class test_a_function_for_the_class_of_a_tensor"
     " test_a_function_for_a_transform; namespace: test_py_impl_rules",
+    # 6.2: autocast
+    "C1": "walks: test_under_autocast_arguments_are_cast_and_the_call_made_again;"
+    " autocast: test_gradients_are_near_those_of_float32 test_backward_outside_computes_in_the_dtypes_of_forward;"
+    " autocast in transforms: test_dtypes_and_values_are_those_of_torch",
+    "C2": "autocast: test_probe_of_dtypes test_keyword_arguments_and_lists_are_cast test_tensors_elsewhere_are_not_cast",
+    "C3": "policies: test_a_table_says_and_prints_what_each_operator_does test_dtypes_on_the_cpu_are_those_of_torch"
+    " test_policies_of_cuda_are_those_of_torch; autocast: test_the_set_dtype_policies test_probe_of_errors",
+    "C4": "autocast: test_probe_of_dtypes test_out_and_inplace_forms_keep_the_dtype_they_write_to",
+    "C5": "autocast: test_the_switches; autocast of backends: test_a_registered_backend_has_cudas_lists",
+    "C6": "autocast: test_only_leaves_that_require_grad_are_kept test_two_uses_share_the_cast_and_gradients_add_up"
+    " test_the_outermost_exit_empties_the_cache test_a_cast_without_history_is_not_used_with_grad_mode"
+    " test_a_weight_that_changed_is_cast_again test_the_cache_can_be_off",
+    "C7": "autocast: test_scopes_nest test_one_instance_can_be_entered_again test_another_dtype_is_another_cast",
+    "C8": "autocast: test_a_dtype_that_the_device_cannot_compute_in_disables test_without_the_device_autocast_is_off"
+    " test_errors_of_the_switches",
+    "C9": "policies: test_listed_operators_are_those_of_torch test_dtypes_on_the_cpu_are_those_of_torch",
+    "C10": "policies: test_listed_operators_are_those_of_torch test_policies_of_cuda_are_those_of_torch;"
+    " autocast of backends: test_a_registered_backend_has_cudas_lists",
+    "6.2 probe": "autocast: test_probe_of_dtypes test_probe_of_errors test_probe_of_calls"
+    " test_out_and_inplace_forms_keep_the_dtype_they_write_to",
     # 6.3 to 6.5: vmap, the stack of transforms, functionalization
     "V1": "mapped: test_a_level_is_one_above_the_stack test_what_a_batched_tensor_looks_like test_nested_maps_are_a_table",
     "V2": "mapped: test_rules_see_the_innermost_level_alone test_a_tensor_of_an_outer_level_is_not_batched_in_the_inner_one",
@@ -335,9 +359,8 @@ LATER = {
     "K1": "the fallbacks of Conjugate, Negative and ZeroTensor come with those features",
     "R12": "constructors of sparse, quantized, nested, opaque, zero and wrapper tensors; the key sets are theirs already",
     "R13": "conj, resolve_conj, resolve_neg and their views; that views keep a bit and results have none is tested",
-    "R15": "entering autocast with its own state; the key part is tested",
     "R19": "kernels of the sparse factories; that BackendSelect chooses by layout is tested",
-    "R20": "autocast's own list of operators and the Conjugate level; doubles stand in for them",
+    "R20": "the Conjugate level; a double stands in for it",
     "L12": "get_ctx().new_dynamic_size() under fake mode",
     "F7": "the Python route of mutating custom operators, by auto_functionalized, waits for tracing",
     "A5": "the ADInplaceOrView companion of the strict fallback, for native kernels, which do not exist here",

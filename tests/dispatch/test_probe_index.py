@@ -31,12 +31,13 @@ RULES = (
     | _numbered("O", 3)
     | _numbered("U", 7)
     | _numbered("A", 12)
+    | _numbered("C", 10)
     | _numbered("D", 2)
     | _numbered("P", 11)
     | _numbered("V", 8)
     | _numbered("G", 9)
     | _numbered("F", 7)
-    | {"P14", "6.4 probe", "6.5 probe"}
+    | {"P14", "6.2 probe", "6.4 probe", "6.5 probe"}
     | {"K17 probe", "R10 probe", "R19 probe", "T7 table", "T18 probe", "X3 probe", "S8 probe"}
 ) - {"T7"}
 

@@ -635,7 +635,7 @@ def test_hooks_of_saved_tensors_are_refused():
         grad(lambda x: (x**2).sum())(vector(1, 2))
     with pytest.raises(RuntimeError, match="saved tensor hooks"):
         grad(hooked)(vector(1, 2))
-    with pytest.raises(RuntimeError, match="saved tensor hooks"):
+    with pytest.raises(RuntimeError, match="checkpoint"):
         grad(lambda x: mt.utils.checkpoint.checkpoint(mt.sin, x, use_reentrant=False).sum())(vector(1, 2))
     # Neither is left behind.
     assert hooked(vector(1, 2).requires_grad_()).requires_grad

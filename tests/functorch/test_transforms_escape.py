@@ -42,7 +42,7 @@ def test_anomaly_mode_sees_all_examples():
         return grad(lambda x: (x - x).sqrt().sum() if bad else x.sum())(x)
 
     x = mt.ones(2, 3)
-    with mt.autograd.detect_anomaly(check_nan=True):
+    with pytest.warns(UserWarning, match="Anomaly Detection"), mt.autograd.detect_anomaly(check_nan=True):
         bad = False
         assert_close(vmap(slope_of_root)(x), x)
         bad = True

@@ -123,6 +123,8 @@ def tensordot_composite(self, other, dims_self, dims_other):
     columns = math.prod(other.shape[d] for d in rest_other)
     a = F.reshape(F.permute(self, rest + own), [rows, inner])
     b = F.reshape(F.permute(other, others + rest_other), [inner, columns])
+    if rows == columns == 1:
+        return F.reshape(F.dot(F.reshape(a, [inner]), F.reshape(b, [inner])), shape)
     return F.reshape(F.mm(a, b), shape)
 
 

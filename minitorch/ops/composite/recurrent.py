@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from minitorch.core.promotion import promote_types
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_implicit
 
@@ -68,11 +69,21 @@ class _Weights:
         return None if self.b_ih is None else self.b_ih + self.b_hh
 
 
+def _of_one_dtype(gates, *others):
+    """Return the operands of a fused layer in their widest dtype: under autocast the projection is of a narrower one."""
+    if all([other is None or other.dtype is gates.dtype for other in others]):
+        return gates, *others
+    dtype = gates.dtype
+    for other in others:
+        dtype = dtype if other is None else promote_types(dtype, other.dtype)
+    return tuple([value if value is None else value.to(dtype) for value in (gates, *others)])
+
+
 def lstm_layer(x, states, w):
     gates = F.linear(x, w.w_ih, w.both_biases())
     if w.w_hr is not None:
         return _projected_lstm(gates, states, w)
-    output, cells, _ = F._fused_lstm_layer(gates, states[0], states[1], w.w_hh)
+    output, cells, _ = F._fused_lstm_layer(*_of_one_dtype(gates, states[0], states[1], w.w_hh))
     return output, (output[-1], cells[-1])
 
 
@@ -87,17 +98,25 @@ def _projected_lstm(gates, states, w):
 
 
 def gru_layer(x, states, w):
-    output, _ = F._fused_gru_layer(F.linear(x, w.w_ih, w.b_ih), states[0], w.w_hh, w.b_hh)
+    gates = F.linear(x, w.w_ih, w.b_ih)
+    output, _ = F._fused_gru_layer(*_of_one_dtype(gates, states[0], w.w_hh, w.b_hh))
     return output, (output[-1],)
 
 
+def _in_dtype_of(gates, *others):
+    """Return state and weight in the dtype of the projection: under autocast each step is in the narrower one."""
+    return [other if other.dtype is gates.dtype else other.to(gates.dtype) for other in others]
+
+
 def rnn_tanh_layer(x, states, w):
-    output = F._fused_rnn_layer(F.linear(x, w.w_ih, w.both_biases()), states[0], w.w_hh, False)
+    gates = F.linear(x, w.w_ih, w.both_biases())
+    output = F._fused_rnn_layer(gates, *_in_dtype_of(gates, states[0], w.w_hh), False)
     return output, (output[-1],)
 
 
 def rnn_relu_layer(x, states, w):
-    output = F._fused_rnn_layer(F.linear(x, w.w_ih, w.both_biases()), states[0], w.w_hh, True)
+    gates = F.linear(x, w.w_ih, w.both_biases())
+    output = F._fused_rnn_layer(gates, *_in_dtype_of(gates, states[0], w.w_hh), True)
     return output, (output[-1],)
 
 

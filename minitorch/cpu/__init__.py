@@ -52,3 +52,11 @@ def set_device(device: Any) -> None:
 
 def synchronize(device: Any = None) -> None:
     """Do nothing: operators of the CPU have finished when they return."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "amp":
+        from importlib import import_module
+
+        return import_module("minitorch.cpu.amp")
+    raise AttributeError(f"module 'minitorch.cpu' has no attribute {name!r}")
