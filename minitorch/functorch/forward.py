@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from minitorch.autograd import dual
-from minitorch.core.pytree import tree_flatten, tree_map, tree_unflatten
+from minitorch.core.pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from minitorch.functorch.interpreters import JvpInterpreter
 from minitorch.functorch.reverse import (
     _checked_argnums,
     _outputs_of,
     constant,
     jacrev,
+    refuse_complex,
     standard_basis,
     unwrapped,
     vjp,
@@ -144,6 +145,11 @@ def jacfwd(
     callable
         Returns, for each output, for each argument, a tensor of shape ``output.shape + argument.shape``.
 
+    Raises
+    ------
+    RuntimeError
+        If an argument or a result is complex.
+
     Examples
     --------
     >>> jacfwd(minitorch.sin)(minitorch.zeros(2))
@@ -159,9 +165,11 @@ def jacfwd(
         which = (places,) if isinstance(places, int) else places
         primals = tuple(args[place] for place in which)
         leaves, spec = tree_flatten(primals)
+        refuse_complex(tree_leaves(args), "jacfwd: Expected all inputs")
 
         def push(*basis: Any) -> Any:
             found = _jvp(func, primals, tree_unflatten(basis, spec), False, has_aux, args, kwargs, which)
+            refuse_complex(tree_leaves(found[0]), "jacfwd: Expected all outputs")
             return found[1:] if has_aux else found[1]
 
         basis = standard_basis(leaves)

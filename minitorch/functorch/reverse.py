@@ -16,7 +16,7 @@ from typing import Any
 from minitorch.autograd.backward import gradients_at
 from minitorch.autograd.graph import GradientEdge, edge_of
 from minitorch.autograd.node import Node, requires_grad
-from minitorch.core.pytree import TreeSpec, tree_flatten, tree_map, tree_map_only, tree_unflatten
+from minitorch.core.pytree import TreeSpec, tree_flatten, tree_leaves, tree_map, tree_map_only, tree_unflatten
 from minitorch.dispatch.local_state import current
 from minitorch.functorch.interpreters import GradInterpreter
 from minitorch.functorch.wrappers import GradHandle, unwrap_dead, wrap_grad
@@ -317,7 +317,7 @@ def jacrev(
     ValueError
         If `chunk_size` is below 1.
     RuntimeError
-        If `func` returns something else than floating or complex tensors.
+        If `func` returns something else than floating tensors, or an argument is complex.
 
     Examples
     --------
@@ -333,9 +333,11 @@ def jacrev(
         from minitorch.functorch.vmap import vmap
 
         places = _checked_argnums(argnums, len(args), "jacrev(f)(*args)")
+        refuse_complex(tree_leaves(args), "jacrev: Expected all inputs")
         found = _vjp(func, args, has_aux, places, kwargs)
         output, vjp_fn = found[:2]
         outputs, out_spec = tree_flatten(output)
+        refuse_complex(outputs, "jacrev: Expected all outputs")
         # All rows: one cotangent after the other, each of one output with zeros for the others.
         lengths = [tensor.numel() for tensor in outputs]
         basis = standard_basis(outputs)
@@ -353,6 +355,16 @@ def jacrev(
         return (jacobian, found[2]) if has_aux else jacobian
 
     return wrapper
+
+
+def refuse_complex(tensors: list[Any], what: str) -> None:
+    """Raise for a Jacobian that would not be the one matrix of numbers: complex functions need not be holomorphic."""
+    for tensor in tensors:
+        if isinstance(tensor, TensorBase) and tensor.is_complex():
+            raise RuntimeError(
+                f"{what} to be real, and one is {tensor.dtype}. Take real and imaginary part apart (view_as_real), or use vjp "
+                "or jvp."
+            )
 
 
 def standard_basis(tensors: list[Any]) -> list[Any]:
