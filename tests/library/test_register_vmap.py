@@ -22,6 +22,7 @@ class Batched(KeyedObject):
     def __init__(self, value, dim, level):
         self.value, self.dim, self.level = value, dim, level
         self.key_set = value.key_set | BATCHED
+        self.shape = value.shape[:dim] + value.shape[dim + 1 :]
 
 
 class Vmap(Interpreter):
