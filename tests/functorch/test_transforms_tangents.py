@@ -152,7 +152,13 @@ def test_levels_around_see_a_tangent_that_was_made_of_gradients(f):
 
 
 @pytest.mark.parametrize(
-    "make", [lambda t: t.new_zeros(2), lambda t: t.new_ones((2,)), lambda t: t.new_full((2,), 1.0), lambda t: t.new_empty(2).zero_()]
+    "make",
+    [
+        lambda t: t.new_zeros(2),
+        lambda t: t.new_ones((2,)),
+        lambda t: t.new_full((2,), 1.0),
+        lambda t: t.new_empty(2).zero_(),
+    ],
 )
 def test_new_tensors_are_of_each_example_at_every_level(make):
     def f(x, s):
