@@ -5,6 +5,7 @@ What a backend says of itself is asked of its device module (``minitorch.<device
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -104,5 +105,10 @@ def _backend_dtypes(device_type: str) -> tuple[dtype, ...]:
 
 
 def takes_gpu_lists(device_type: str) -> bool:
-    """Return whether a device type begins with CUDA's policies: that of a registered backend that has autocast."""
+    """Return whether a device type begins with CUDA's policies: that of a registered backend that has autocast.
+
+    A backend that is imported at its first use is imported for that.
+    """
+    with suppress(AssertionError, RuntimeError):
+        supported_dtypes(device_type)
     return bool(_backend_dtypes(device_type))

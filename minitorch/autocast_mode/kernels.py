@@ -38,7 +38,7 @@ def is_eligible(value: Any, device_type: str) -> bool:
 def cast(value: Any, target: dtype, device_type: str) -> Any:
     """Return an argument with its eligible tensors cast, the elements of lists too."""
     if isinstance(value, TensorBase):
-        if not is_eligible(value, device_type) or value.dtype is target:
+        if value.dtype is target or not is_eligible(value, device_type):
             return value
         return _cast_tensor(value, target, device_type)
     if isinstance(value, (list, tuple)) and value and not isinstance(value[0], (int, float)):

@@ -6,6 +6,7 @@ Whether autocast is on for a device is not here: it is on where the device's aut
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from minitorch.core.dtype import dtype
@@ -53,13 +54,13 @@ class _Cast:
     """A cast in the cache, and what it is the cast of.
 
     The graph of a cast keeps its source alive, so that the number of the source means nothing else meanwhile; a cast
-    without a graph does not, hence the reference.
+    without a graph does not, hence the reference: the cast goes with its source.
     """
 
     __slots__ = ("handle", "result", "source", "version")
 
-    def __init__(self, source: Any, result: Any):
-        self.source = weakref.ref(source)
+    def __init__(self, source: Any, result: Any, forget: Callable[[weakref.ref], None]):
+        self.source = weakref.ref(source, forget)
         self.handle = source.handle
         self.version = source._version
         self.result = result
@@ -86,4 +87,11 @@ def find_cast(state: AutocastState, tensor: Any, target: dtype) -> Any:
 
 def keep_cast(state: AutocastState, tensor: Any, result: Any) -> None:
     """Put a cast into the cache."""
-    state.casts[id(tensor), result.dtype] = _Cast(tensor, result)
+    casts, key = state.casts, (id(tensor), result.dtype)
+
+    def forget(source: weakref.ref) -> None:
+        found = casts.get(key)
+        if found is not None and found.source is source:
+            del casts[key]
+
+    casts[key] = _Cast(tensor, result, forget)

@@ -364,6 +364,17 @@ def test_the_outermost_exit_empties_the_cache():
     assert reference() is None
 
 
+def test_a_cast_without_history_goes_with_its_weight():
+    x, w = square(), square(requires_grad=True)
+    with mt.autocast("cpu"):
+        with mt.no_grad():
+            mt.mm(x, w)
+        assert len(autocast_state().casts) == 1
+        del w
+        gc.collect()
+        assert not autocast_state().casts
+
+
 @pytest.mark.parametrize("off", [mt.no_grad, mt.inference_mode])
 def test_a_cast_without_history_is_not_used_with_grad_mode(off):
     x, w = square(), square(requires_grad=True)

@@ -58,6 +58,30 @@ def test_a_backend_without_dtypes_has_no_autocast():
     assert len(amp.policies("toy")) == 0
 
 
+def register_late():
+    """Register what `test_a_lazy_backend_is_loaded_for_its_policies` asks for."""
+    from toy_backend import ToyBackend
+
+    from minitorch.backends import register_backend
+
+    class Toy(ToyBackend):
+        autocast_dtypes = (minitorch.bfloat16, minitorch.float16)
+
+    register_backend("toy", Toy())
+
+
+@in_fresh_process
+def test_a_lazy_backend_is_loaded_for_its_policies():
+    from minitorch.backends import register_lazy_backend, registered_backends
+
+    register_lazy_backend("toy", "PrivateUse1", "test_backend_autocast:register_late")
+    assert "toy" not in registered_backends()
+    minitorch.set_autocast_enabled("toy", True)
+    assert "toy" in registered_backends()
+    assert amp.policies("toy")["mm"] == "lower_precision_fp"
+    assert minitorch.get_autocast_dtype("toy") is minitorch.bfloat16
+
+
 @in_fresh_process
 def test_a_key_without_a_device_module():
     with pytest.raises(AssertionError, match="Tried to use AMP with the 'privateuseone' backend.*get_amp_supported_dtype"):

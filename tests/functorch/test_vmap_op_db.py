@@ -30,6 +30,13 @@ REFUSED_PARTLY = {
     "_batch_norm_with_update": lambda sample, tensors, dims: None in dims[3:],  # changes in place
     "Tensor.resize_": lambda sample, tensors, dims: dims[0] == -1 and tensors[0].ndim,  # the order in memory is the batch's
     "resize_as_": lambda sample, tensors, dims: dims[0] == -1 and tensors[0].ndim,
+    # What they write must be mapped where that which it is written from is.
+    "_amp_foreach_non_finite_check_and_unscale_": lambda sample, tensors, dims: (
+        (dims[-2] is None and any(d is not None for d in dims[:-2])) or (dims[-1] is not None and None in dims[:-2])
+    ),
+    "_amp_update_scale_": lambda sample, tensors, dims: (
+        (dims[1] is None and dims[2] is not None) or (dims[0] is None and dims[1:] != [None, None])
+    ),
     "nn.functional.one_hot": lambda sample, tensors, dims: sample.args[1:] in ((), (-1,)) and not sample.kwargs,
 }
 

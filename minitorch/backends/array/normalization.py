@@ -378,8 +378,6 @@ def native_group_norm_backward_kernel(
 def fused_rms_norm_kernel(xp, input, normalized_shape, weight, eps):
     dtype = input.dtype
     if is_low_precision(dtype):
-        if eps is None:
-            eps = float(2.0 ** (-10 if dtype.char == "e" else -7))
         x, weight = _wide(input, weight)
         out, rstd = fused_rms_norm_kernel(xp, x, normalized_shape, weight, eps)
         return out.astype(dtype), rstd

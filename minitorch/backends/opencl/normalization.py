@@ -121,7 +121,7 @@ def fused_rms_norm(input, normalized_shape, weight, eps):
     _floating(dtype, weight)
     rows, n, kept = _rows(input, normalized_shape)
     if eps is None:
-        eps = 2.0 ** (-10 if input.dtype.char == "e" else -7) if is_narrow(input.dtype) else float(np.finfo(dtype).eps)
+        eps = float(np.finfo(np.float32 if is_narrow(input.dtype) else dtype).eps)
     device = input.device
     out, rstd = empty(input.shape, input.dtype, device), empty(kept, dtype, device)
     program = (
