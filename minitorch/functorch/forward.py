@@ -249,7 +249,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple:
             _check_pair(leaf, direction, "linearize(f, *primals)")
             if direction.dtype is not leaf.dtype:
                 raise RuntimeError(
-                    f"linearize(f, *primals): a tangent has the dtype of its primal, {leaf.dtype}, and was given as {direction.dtype}"
+                    f"linearize(f, *primals): a tangent has the dtype of its primal, {leaf.dtype}, and was given as "
+                    f"{direction.dtype}"
                 )
         return transposed(tangents)[0]
 
