@@ -11,6 +11,7 @@ Note [Forward formulas]
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from minitorch.autograd import kernel as kernels
@@ -325,7 +326,7 @@ class DualCall:
             tangents.append(tangent)
             return own
 
-        with enable_grad():
+        with enable_grad(), _without_saved_tensor_hooks():
             for name in self.slots():
                 tangent = self.tangents.get(name)
                 if isinstance(tangent, list):
@@ -408,6 +409,17 @@ def _is_recorded(call: DualCall, tangents: list) -> bool:
     tensors = [t for value in call.values.values() for t in _listed(value) if isinstance(t, TensorBase)]
     # What a transform's tensor requires says nothing about the transforms around, which may record too.
     return any(requires_grad(t) or t.key_set & FUNCTORCH_KEYS for t in (*tensors, *tangents) if t is not None)
+
+
+@contextmanager
+def _without_saved_tensor_hooks():
+    """Save as if there were no hooks: of what a pack hook gets, the levels around have no history."""
+    state = current()
+    hooks, state.saved_tensor_hooks = state.saved_tensor_hooks, None
+    try:
+        yield
+    finally:
+        state.saved_tensor_hooks = hooks
 
 
 def _leaf(tensor: Any) -> Any:

@@ -151,14 +151,21 @@ def test_levels_around_see_a_tangent_that_was_made_of_gradients(f):
     assert_close(vmap(grad(slope))(a[None])[0], expected, atol=1e-6, rtol=1e-5)
 
 
+def test_hooks_of_saved_tensors_leave_tangents_their_history():
+    def weight_gradient():
+        weight = matrix(0.7).requires_grad_()
+        jvp(lambda a: (a * weight).var(0), (matrix(),), (matrix(0.9),))[1].sin().sum().backward()
+        return weight.grad
+
+    expected = weight_gradient()
+    assert float(expected.abs().max()) > 1e-2
+    with mt.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        assert_close(weight_gradient(), expected)
+
+
 @pytest.mark.parametrize(
     "make",
-    [
-        lambda t: t.new_zeros(2),
-        lambda t: t.new_ones((2,)),
-        lambda t: t.new_full((2,), 1.0),
-        lambda t: t.new_empty(2).zero_(),
-    ],
+    [lambda t: t.new_zeros(2), lambda t: t.new_ones((2,)), lambda t: t.new_full((2,), 1.0), lambda t: t.new_empty(2).zero_()],
 )
 def test_new_tensors_are_of_each_example_at_every_level(make):
     def f(x, s):
