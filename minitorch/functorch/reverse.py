@@ -359,8 +359,9 @@ def jacrev(
 
 def refuse_complex(tensors: list[Any], what: str) -> None:
     """Raise for a Jacobian that would not be the one matrix of numbers: complex functions need not be holomorphic."""
-    for tensor in tensors:
-        if isinstance(tensor, TensorBase) and tensor.is_complex():
+    for value in tensors:
+        tensor: Any = value
+        if isinstance(value, TensorBase) and tensor.is_complex():
             raise RuntimeError(
                 f"{what} to be real, and one is {tensor.dtype}. Take real and imaginary part apart (view_as_real), or use vjp "
                 "or jvp."

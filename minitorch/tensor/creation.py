@@ -169,8 +169,9 @@ def _no_dtype(value: Any, inside: bool = False) -> Exception:
 def _plain(value: Any) -> Any:
     """Return nested sequences with tensors, arrays and odd sequences as lists and numbers."""
     if isinstance(value, TensorBase):
-        if isinstance(value.handle, WrapperHandle):  # it says itself whether it can be read
-            return [_plain(item) for item in value.unbind(0)] if value.ndim else value.item()
+        tensor: Any = value
+        if isinstance(tensor.handle, WrapperHandle):  # it says itself whether it can be read
+            return [_plain(item) for item in tensor.unbind(0)] if tensor.ndim else tensor.item()
         array: Any = value.detach().cpu().handle
         if array.dtype.kind == "V":
             array = array.astype(np.float32)
