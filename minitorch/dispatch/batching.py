@@ -70,7 +70,8 @@ def _wrapped(level: VmapLevel, op: Any, output: Any, dims: Any) -> Any:
         return output
     if not isinstance(dims, int):
         raise RuntimeError(f"{op}: out_dims of the vmap rule must be an int or None for each tensor, not {dims!r}")
-    shape = output.shape
+    tensor: Any = output
+    shape = tensor.shape
     if not 0 <= dims < len(shape) or shape[dims] != level.batch_size:
         raise RuntimeError(
             f"{op}: out_dims of the vmap rule must say which dimension counts the examples, of which there are "

@@ -200,7 +200,7 @@ class GradInterpreter(_AutogradInterpreter):
         self._hooks_disabled_outside: str | None = None
 
     def __enter__(self) -> Any:
-        state = current()
+        state: Any = current()
         # A pack hook gets what is saved cut off from its history: from that of the levels around, too.
         if state.saved_tensor_hooks is not None:
             raise RuntimeError(_NO_SAVED_TENSOR_HOOKS)
@@ -212,7 +212,7 @@ class GradInterpreter(_AutogradInterpreter):
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
-        state = current()
+        state: Any = current()
         state.grad_enabled = self.grad_enabled_outside
         state.saved_tensor_hooks_disabled = self._hooks_disabled_outside
         super().__exit__(*exc_info)

@@ -12,6 +12,8 @@ Note [Derivatives of normalization]
 
 from __future__ import annotations
 
+from typing import Any
+
 from minitorch.autograd.derivatives.registry import derivative
 from minitorch.core.dtype import finfo
 from minitorch.ops import functions as F
@@ -106,7 +108,7 @@ def with_statistics(found, grads, x, mean, r, shape, dims, needs):
     r = r.reshape(kept)
     count = values.numel() // max(r.numel(), 1)
     z = values * r if mean is None else (values - mean.reshape(kept)) * r
-    total = 0
+    total: Any = 0
     if grads[-1] is not None:
         total = -(grads[-1].reshape(kept) * r * r) * z / count
     if mean is not None and grads[0] is not None:
