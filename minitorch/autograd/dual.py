@@ -169,10 +169,13 @@ def change_tangent(tensor: Any, level: int, tangent: Any) -> None:
 
 
 def in_layout_of(tensor: Any, tangent: Any, level: int) -> Any:
-    """Return a tangent with the strides of its tensor: itself where it has them.
+    """Return a tangent with the strides and lazy bits of its tensor: itself where it has them.
 
-    Inside transforms a tangent may have a mapped dimension that its tensor has not: it stays as it is.
+    Inside transforms a tangent may have a mapped dimension that its tensor has not: it keeps its strides.
     """
+    if tangent.is_conj() != tensor.is_conj() or tangent.is_neg() != tensor.is_neg():
+        with below(level):
+            tangent = read_alike(tensor, tangent)
     if (tensor.key_set | tangent.key_set) & FUNCTORCH_KEYS:
         return tangent
     pairs = zip(tensor.shape, tensor.stride(), tangent.stride(), strict=True)
@@ -182,7 +185,9 @@ def in_layout_of(tensor: Any, tangent: Any, level: int) -> Any:
         if any(step == 0 and n > 1 for n, step in zip(tensor.shape, tensor.stride(), strict=True)):
             return tangent  # nothing can be written to it
         placed = F.empty_strided(tensor.shape, tensor.stride(), dtype=tangent.dtype, device=tangent.device)
-        return placed.copy_(tangent)
+        if tensor.is_conj():
+            placed = F._conj(placed)
+        return (F._neg_view(placed) if tensor.is_neg() else placed).copy_(tangent)
 
 
 def _keep(tensor: Any, level: int, tangent: Any) -> None:
@@ -193,3 +198,15 @@ def _keep(tensor: Any, level: int, tangent: Any) -> None:
         levels()[level].append(weakref.ref(tensor))
     places[level] = tangent
     tensor.tracked = True  # Note [Untracked calls]
+
+
+def read_alike(tensor: Any, tangent: Any) -> Any:
+    """Return a tangent as a conjugate or negative view exactly where its tensor is one.
+
+    Operators that ask for the bits, as `imag` does, ask the tensor, and go on with both in the same way.
+    """
+    if tangent.is_conj() != tensor.is_conj():
+        tangent = F._conj(F.conj_physical(tangent)) if tensor.is_conj() else F.resolve_conj(tangent)
+    if tangent.is_neg() != tensor.is_neg():
+        tangent = F._neg_view(F.neg(tangent)) if tensor.is_neg() else F.resolve_neg(tangent)
+    return tangent

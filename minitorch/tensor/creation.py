@@ -31,6 +31,7 @@ from minitorch.tensor import exchange
 from minitorch.tensor.base import TensorBase, new_tensor
 from minitorch.tensor.operators import F
 from minitorch.tensor.storage import borrow
+from minitorch.tensor.wrapper import host_array
 
 _PYTHON_DTYPES = {float: float64, int: int64, bool: bool_}
 _NUMBERS = (bool, int, float, complex)
@@ -168,7 +169,7 @@ def _no_dtype(value: Any, inside: bool = False) -> Exception:
 def _plain(value: Any) -> Any:
     """Return nested sequences with tensors, arrays and odd sequences as lists and numbers."""
     if isinstance(value, TensorBase):
-        array: Any = value.detach().cpu().handle
+        array: Any = host_array(value)
         if array.dtype.kind == "V":
             array = array.astype(np.float32)
         return array.item() if array.size == 1 else array.tolist()
