@@ -9,8 +9,11 @@ from minitorch.dispatch.keys import DispatchKey, full_after_bits, parse_key
 from minitorch.dispatch.operator import OPERATORS, Entry, FallthroughKernel, Kernel
 from minitorch.math_bits.fallback import LazyBitFallback, without_bit
 from minitorch.ops import functions as F
-from minitorch.tensor.base import TensorBase
+from minitorch.ops.shapes.views import copy_strides
+from minitorch.tensor.base import TensorBase, is_plain, new_tensor
 
+_CONJ_PHYSICAL = OPERATORS["aten::conj_physical"]
+_NEG = OPERATORS["aten::neg"]
 # Elements are not read by these, or it makes no difference how.
 _NO_VALUES = (
     "empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like",
@@ -58,12 +61,15 @@ class CloneKernel(LazyBitKernel):
     __slots__ = ()
 
     def run(self, op: Any, entry: Entry, args: tuple, kwargs: dict | None) -> Any:
-        below = op.entry_below(entry, self.after)
-        source = without_bit(args[0], self.bit)
-        if not kwargs:
+        tensor = args[0]
+        # Memory that is only read needs no storage and versions.
+        plain = is_plain(tensor)
+        source = new_tensor(tensor.handle, tensor.key_set & ~self.bit) if plain else without_bit(tensor, self.bit)
+        wanted = kwargs.get("memory_format") if kwargs else None
+        if wanted is None or tuple(source.handle.strides) == copy_strides(source.handle, wanted):
             # One pass: results of elementwise operators lie in memory as a clone does.
-            return F.conj_physical(source) if self.is_conjugate else F.neg(source)
-        result = op.run_below(below, (source,), kwargs)
+            return _CONJ_PHYSICAL.call1(source) if self.is_conjugate else _NEG.call1(source)
+        result = op.run_below(op.entry_below(entry, self.after), (source,), kwargs)
         self.do(result)
         return result
 
