@@ -15,7 +15,7 @@ _CLONE = OPERATORS["aten::clone"]
 _READS, _VIEWS, _WRITES = "reads", "views", "writes"
 
 
-def without_bit(tensor: TensorBase, bit: int) -> Any:
+def without_bit(tensor: Any, bit: int) -> Any:
     """Return the memory of a tensor as it is, without a bit that says how to read it.
 
     It is of the same class, so that handlers of that see it.
@@ -92,22 +92,23 @@ class LazyBitFallback(Kernel):
     def resolved(self, value: Any) -> Any:
         """Return an argument with copies in place of the tensors that have the bit."""
         if isinstance(value, TensorBase):
-            return _CLONE.call((value,), None) if value.key_set & self.bit else value
+            return _CLONE.call((value,), None) if self.has(value) else value
         if type(value) is list or type(value) is tuple:
             if any([self.has(item) for item in value]):
-                return type(value)([F.clone(item) if self.has(item) else item for item in value])
+                items: Any = [F.clone(item) if self.has(item) else item for item in value]
+                return type(value)(items)
         return value
 
     def write(self, op: Any, below: Entry, args: tuple, kwargs: dict | None) -> Any:
         """Run an operator that writes: into a copy, from which the values go where they belong."""
         values = list(args)
         keywords = dict(kwargs) if kwargs else {}
-        target = None
-        copy = None
+        target: Any = None
+        copy: Any = None
         for index, argument in enumerate(op.schema.arguments):
             where: Any = keywords if argument.kwarg_only else values
             place: Any = argument.name if argument.kwarg_only else index
-            if argument.kwarg_only and place not in keywords or not argument.kwarg_only and place >= len(values):
+            if place not in keywords if argument.kwarg_only else index >= len(values):
                 continue
             value = where[place]
             where[place] = self.resolved(value)

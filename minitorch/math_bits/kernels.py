@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from minitorch.dispatch.dispatcher import OVERLOADS, register_fallback
 from minitorch.dispatch.keys import DispatchKey, full_after_bits, parse_key
@@ -61,10 +61,10 @@ class CloneKernel(LazyBitKernel):
     __slots__ = ()
 
     def run(self, op: Any, entry: Entry, args: tuple, kwargs: dict | None) -> Any:
-        tensor = args[0]
+        tensor: Any = args[0]
         # Memory that is only read needs no storage and versions.
         plain = is_plain(tensor)
-        source = new_tensor(tensor.handle, tensor.key_set & ~self.bit) if plain else without_bit(tensor, self.bit)
+        source: Any = new_tensor(tensor.handle, tensor.key_set & ~self.bit) if plain else without_bit(tensor, self.bit)
         wanted = kwargs.get("memory_format") if kwargs else None
         if wanted is None or tuple(source.handle.strides) == copy_strides(source.handle, wanted):
             # One pass: results of elementwise operators lie in memory as a clone does.

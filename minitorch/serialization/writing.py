@@ -16,9 +16,9 @@ from minitorch.core.dtype import dtype
 from minitorch.core.layout import layout
 from minitorch.core.meta_array import MetaArray
 from minitorch.core.size import Size
+from minitorch.dispatch.keys import CONJUGATE, NEGATIVE
 from minitorch.serialization.archive import replace_file, write_archive
 from minitorch.serialization.names import DTYPE_GLOBALS, STORAGE_GLOBALS, UNTYPED, Global
-from minitorch.dispatch.keys import CONJUGATE, NEGATIVE
 from minitorch.tensor.base import TensorBase, new_tensor
 from minitorch.tensor.copying import attributes_of
 from minitorch.tensor.memory import memory_of

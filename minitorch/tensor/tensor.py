@@ -288,6 +288,11 @@ class Tensor(TensorBase):
             raise AttributeError(
                 f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()}. Use tensor.cuda() to copy it there."
             )
+        if self.key_set & (CONJUGATE | NEGATIVE):
+            raise RuntimeError(
+                "Can't get __cuda_array_interface__ on a conjugate or negative view: its memory is not what it reads as. Use "
+                "tensor.resolve_conj().resolve_neg()."
+            )
         if self.requires_grad:
             raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad. Use tensor.detach() first.")
         return self.handle.__cuda_array_interface__

@@ -38,8 +38,11 @@ def equal(tensor, values):
 
 def test_conj_is_a_view_with_the_bit(c):
     view = c.conj()
-    assert view.is_conj() and not view.is_neg() and not c.is_conj()
-    assert view._base is c and view.data_ptr() == c.data_ptr()
+    assert view.is_conj()
+    assert not view.is_neg()
+    assert not c.is_conj()
+    assert view._base is c
+    assert view.data_ptr() == c.data_ptr()
     assert DispatchKeySet.from_bits(view.key_set) == DispatchKeySet.from_bits(c.key_set) | DispatchKeySet("Conjugate")
     equal(view, VALUES.conj())
     c.mul_(2)
@@ -48,13 +51,16 @@ def test_conj_is_a_view_with_the_bit(c):
 
 def test_conj_of_a_conjugate_view_has_no_bit(c):
     again = c.conj().conj()
-    assert not again.is_conj() and again._base is c
+    assert not again.is_conj()
+    assert again._base is c
     equal(again, VALUES)
 
 
 def test_conj_of_a_real_tensor_is_the_tensor():
     x = mt.ones(2)
-    assert x.conj() is x and x.resolve_conj() is x and x.resolve_neg() is x
+    assert x.conj() is x
+    assert x.resolve_conj() is x
+    assert x.resolve_neg() is x
     with pytest.raises(RuntimeError, match="only complex"):
         mt._conj(x)
     with pytest.raises(RuntimeError, match="bool"):
@@ -63,8 +69,10 @@ def test_conj_of_a_real_tensor_is_the_tensor():
 
 def test_parts_of_a_conjugate_view(c):
     real, imag = c.conj().real, c.conj().imag
-    assert not real.is_neg() and not real.is_conj()
-    assert imag.is_neg() and not imag.is_conj()
+    assert not real.is_neg()
+    assert not real.is_conj()
+    assert imag.is_neg()
+    assert not imag.is_conj()
     equal(real, VALUES.real)
     equal(imag, -VALUES.imag)
     imag.fill_(5)
@@ -81,9 +89,12 @@ def test_negative_views(c):
         assert not result.is_neg()
     equal(-imag, VALUES.imag)
     equal(imag * imag, VALUES.imag**2)
-    assert not mt._neg_view(imag).is_neg() and imag[1:].is_neg() and imag.detach().is_neg()
+    assert not mt._neg_view(imag).is_neg()
+    assert imag[1:].is_neg()
+    assert imag.detach().is_neg()
     both = c._neg_view().conj()
-    assert both.is_neg() and both.is_conj()
+    assert both.is_neg()
+    assert both.is_conj()
     equal(both, -VALUES.conj())
     equal(both + 1, 1 - VALUES.conj())
     assert both.resolve_conj().is_neg() == both.resolve_neg().is_conj()
@@ -92,10 +103,13 @@ def test_negative_views(c):
 def test_views_keep_the_bits():
     c = mt.tensor(np.arange(6).reshape(2, 3) * (1 + 1j))
     for view in (c.conj().t(), c.t().conj(), c.mH, c.H, c.adjoint()):
-        assert view.is_conj() and view.data_ptr() == c.data_ptr() and view.shape == (3, 2)
+        assert view.is_conj()
+        assert view.data_ptr() == c.data_ptr()
+        assert view.shape == (3, 2)
     view = c.conj()
     view.t_()
-    assert view.is_conj() and view.shape == (3, 2)
+    assert view.is_conj()
+    assert view.shape == (3, 2)
     view.unsqueeze_(0).squeeze_()
     assert view.is_conj()
     equal(view, c.numpy().conj().T)
@@ -213,18 +227,24 @@ def test_memory_is_not_handed_out(c):
 
 def test_values_as_python_and_text(c):
     view = c.conj()
-    assert view.tolist() == [1 - 2j, 3 + 1j] and view[0].item() == 1 - 2j
-    assert view.imag.tolist() == [-2.0, 1.0] and float(view.imag[0]) == -2.0 and int(view.imag[0]) == -2
-    assert repr(view) == repr(view.resolve_conj()) and repr(view.imag) == repr(view.imag.clone())
+    assert view.tolist() == [1 - 2j, 3 + 1j]
+    assert view[0].item() == 1 - 2j
+    assert view.imag.tolist() == [-2.0, 1.0]
+    assert float(view.imag[0]) == -2.0
+    assert int(view.imag[0]) == -2
+    assert repr(view) == repr(view.resolve_conj())
+    assert repr(view.imag) == repr(view.imag.clone())
     assert mt.tensor([view[0], 1]).tolist() == [1 - 2j, 1]
     assert bool(mt.equal(view, view.clone()))
-    assert view.is_set_to(c.conj()) and not view.is_set_to(c)
+    assert view.is_set_to(c.conj())
+    assert not view.is_set_to(c)
 
 
 def test_data_and_detach_read_alike(c):
     view = c.conj()
     for same in (view.data, view.detach(), mt.nn.Parameter(view)):
-        assert same.is_conj() and same.data_ptr() == c.data_ptr()
+        assert same.is_conj()
+        assert same.data_ptr() == c.data_ptr()
         equal(same, VALUES.conj())
     other = mt.zeros(2, dtype=mt.complex64)
     other.data = view
@@ -244,14 +264,19 @@ def test_copies_and_files(c, again):
     equal(view, VALUES.conj())
     equal(imag, -VALUES.imag)
     equal(both, -VALUES.conj())
-    assert view.is_conj() and imag.is_neg() and both.is_conj() and both.is_neg()
+    assert view.is_conj()
+    assert imag.is_neg()
+    assert both.is_conj()
+    assert both.is_neg()
     a.zero_()
     equal(view, [0, 0])
 
 
 def test_meta_tensors():
     view = mt.empty(2, 3, dtype=mt.complex64, device="meta").conj()
-    assert view.is_conj() and view.imag.is_neg() and not (view + 1).is_conj()
+    assert view.is_conj()
+    assert view.imag.is_neg()
+    assert not (view + 1).is_conj()
     assert (view @ view.t()).shape == (2, 2)
     assert not mt.ones(2, dtype=mt.complex64).conj().to("meta").is_conj()
 
@@ -264,8 +289,10 @@ def test_inference_mode(c):
         equal(view + 1, VALUES.conj() + 1)
         view.add_(1j)
         equal(x, VALUES - 1j)
-        assert view.imag.is_neg() and not view.resolve_conj().is_conj()
-        assert view.view(2, 1).is_conj() and view.reshape(2, 1).is_conj()
+        assert view.imag.is_neg()
+        assert not view.resolve_conj().is_conj()
+        assert view.view(2, 1).is_conj()
+        assert view.reshape(2, 1).is_conj()
 
 
 # ---------------------------------------------------------------- autograd
@@ -363,7 +390,8 @@ def test_handlers_of_modes_see_the_right_values(c):
         c.conj().mul_(2)
     equal(result, VALUES.conj() + 1)
     equal(c, VALUES * 2)
-    assert "aten._conj.default" in names and "aten.add.Tensor" in names
+    assert "aten._conj.default" in names
+    assert "aten.add.Tensor" in names
 
 
 def test_inside_a_handler(c):
