@@ -157,6 +157,16 @@ def _ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: _int = 0,
     zero_infinity: _bool = False, *, out: Sequence[Tensor] | None = None
 ) -> _tuple[Tensor, Tensor]: ...
+@overload
+def _efficientzerotensor(
+    size: Sequence[_int], *, dtype: _dtype | None = None, layout: _layout | None = None,
+    device: _Device | None = None, pin_memory: _bool | None = None, requires_grad: _bool = False
+) -> Tensor: ...
+@overload
+def _efficientzerotensor(
+    *size: _int, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None,
+    pin_memory: _bool | None = None, requires_grad: _bool = False
+) -> Tensor: ...
 def _embedding_bag(
     weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: _bool = False, mode: _int = 0,
     sparse: _bool = False, per_sample_weights: Tensor | None = None, include_last_offset: _bool = False,

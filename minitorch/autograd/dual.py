@@ -173,6 +173,9 @@ def in_layout_of(tensor: Any, tangent: Any, level: int) -> Any:
 
     Inside transforms a tangent may have a mapped dimension that its tensor has not: it keeps its strides.
     """
+    if tangent._is_zerotensor():
+        with below(level):
+            tangent = F.clone(tangent)  # it may have to be changed
     if tangent.is_conj() != tensor.is_conj() or tangent.is_neg() != tensor.is_neg():
         with below(level):
             tangent = read_alike(tensor, tangent)

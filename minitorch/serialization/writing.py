@@ -20,7 +20,7 @@ from minitorch.dispatch.keys import CONJUGATE, NEGATIVE
 from minitorch.serialization.archive import replace_file, write_archive
 from minitorch.serialization.names import DTYPE_GLOBALS, STORAGE_GLOBALS, UNTYPED, Global
 from minitorch.tensor.base import TensorBase, new_tensor
-from minitorch.tensor.copying import attributes_of
+from minitorch.tensor.copying import attributes_of, refuse_zeros
 from minitorch.tensor.memory import memory_of
 from minitorch.tensor.storage import UntypedStorage
 
@@ -162,6 +162,7 @@ class _Pickler(_PythonPickler):
 
     def parts(self, tensor: Any) -> tuple:
         """Return the function and arguments that rebuild a plain tensor over its storage."""
+        refuse_zeros(tensor)
         handle = tensor.handle
         shape, itemsize = tuple(handle.shape), handle.itemsize
         requires_grad = bool(tensor.requires_grad)

@@ -20,7 +20,7 @@ from minitorch.core.device import device as device_class
 from minitorch.core.device import dispatch_key_name, use_device_type
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.core.meta_array import MetaArray
-from minitorch.dispatch.keys import CONJUGATE, NEGATIVE
+from minitorch.dispatch.keys import CONJUGATE, NEGATIVE, ZERO_TENSOR
 from minitorch.dispatch.local_state import current
 from minitorch.dispatch.tensor_keys import inference_keys, tensor_keys
 from minitorch.tensor.base import Storage, make_storage, new_tensor
@@ -192,8 +192,15 @@ def rebuild_subclass(rebuild: Any, cls: type, args: tuple, state: dict) -> Any:
     return result
 
 
+def refuse_zeros(tensor: Any) -> None:
+    """Raise for a tensor that has no memory to be copied or written."""
+    if tensor.key_set & ZERO_TENSOR:
+        raise RuntimeError("ZeroTensors are not serializable, and have no memory to copy: use tensor.clone()")
+
+
 def reduce_tensor(tensor: Any) -> tuple:
     """Return how `pickle` and `copy` make the tensor again."""
+    refuse_zeros(tensor)
     if _is_registered(tensor):
         rebuild, args = rebuild_tensor, _parts(tensor)
     else:
@@ -224,6 +231,7 @@ def deepcopy_tensor(tensor: Any, memo: dict) -> Any:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
             "protocol at the moment: copy tensor.detach() instead"
         )
+    refuse_zeros(tensor)
     if _is_registered(tensor):
         storage, *rest = _parts(tensor)
         result = rebuild_tensor(_copy_storage(storage, memo), *rest)

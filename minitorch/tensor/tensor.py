@@ -11,7 +11,7 @@ from minitorch.core.dtype import DTYPES
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.core.memory_format import contiguous_format, format_strides
 from minitorch.core.meta_array import is_contiguous
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, CONJUGATE, NEGATIVE, PYTHON_KEYS
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, CONJUGATE, NEGATIVE, PYTHON_KEYS, ZERO_TENSOR
 from minitorch.dispatch.tensor_keys import python_keys
 from minitorch.dispatch.transforms import inside_transforms
 from minitorch.tensor import exchange, indexing, memory
@@ -226,6 +226,10 @@ class Tensor(TensorBase):
         """Return whether it is a view whose memory holds the negatives of its elements; `resolve_neg` makes a copy."""
         return self._has_bit(NEGATIVE)
 
+    def _is_zerotensor(self) -> bool:
+        """Return whether it consists of zeros and has no memory; `clone` makes an ordinary tensor."""
+        return self._has_bit(ZERO_TENSOR)
+
     def _has_bit(self, bit: int) -> bool:
         """Return whether a tensor, or the one inside of its wrappers, has a key that says how memory is read."""
         tensor: Any = self
@@ -373,6 +377,8 @@ class Tensor(TensorBase):
             return host_array(self)
         if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if self.key_set & ZERO_TENSOR:
+            raise RuntimeError("Cannot convert a ZeroTensor to numpy: it has no memory. Set force=True if you need the zeros.")
         if self.key_set & (CONJUGATE | NEGATIVE):
             what, method = ("conjugate", "conj") if self.is_conj() else ("negative", "neg")
             raise RuntimeError(
@@ -404,6 +410,8 @@ class Tensor(TensorBase):
     def __dlpack__(self, **kwargs: Any) -> Any:
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if self.key_set & ZERO_TENSOR:
+            raise BufferError("Can't export a ZeroTensor: it has no memory; use tensor.clone()")
         if self.key_set & (CONJUGATE | NEGATIVE):
             what, method = ("conjugate", "conj") if self.is_conj() else ("negative", "neg")
             raise BufferError(f"Can't export tensors with the {what} bit set; use tensor.resolve_{method}() first")

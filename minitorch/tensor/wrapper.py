@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.dispatch.keys import CONJUGATE, NEGATIVE
+from minitorch.dispatch.keys import CONJUGATE, NEGATIVE, ZERO_TENSOR
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.operators import F
 
@@ -24,7 +24,7 @@ def host_array(tensor: Any) -> Any:
     tensor = tensor.detach().cpu()
     while isinstance(tensor.handle, WrapperHandle):
         tensor = tensor.handle.readable()
-    return (F.clone(tensor) if tensor.key_set & (CONJUGATE | NEGATIVE) else tensor).handle
+    return (F.clone(tensor) if tensor.key_set & (CONJUGATE | NEGATIVE | ZERO_TENSOR) else tensor).handle
 
 
 def has_elements(tensor: Any) -> bool:

@@ -48,6 +48,7 @@ _PLACES = {
     "functional db": "functionalize/test_functional_op_db.py",
     "programs": "functionalize/test_functional_programs.py",
     "lazy": "math_bits/test_lazy_bits.py",
+    "zeros": "math_bits/test_zero_tensors.py",
     "lazy db": "math_bits/test_lazy_op_db.py",
     "lazy oracle": "math_bits/test_lazy_bits_oracle.py",
     "functionalize": "functorch/test_functionalize_transform.py",
@@ -309,7 +310,7 @@ _RULES = {
     "6.4 probe": "transforms: test_no_grad_inside test_no_grad_outside test_nested_gradients test_changes_in_place"
     " test_what_is_refused",
     "6.5 probe": "traces: test_probe_table; functionalize: test_the_operators_below",
-    # 6.6: conjugate and negative views
+    # 6.6 and 6.7: conjugate and negative views, zeros without memory
     "B1": "lazy: test_conj_is_a_view_with_the_bit test_conj_of_a_conjugate_view_has_no_bit"
     " test_conj_of_a_real_tensor_is_the_tensor test_parts_of_a_conjugate_view test_negative_views",
     "B2": "lazy: test_writing_to_a_conjugate_view_stores_the_conjugate test_out_arguments test_lists"
@@ -318,6 +319,9 @@ _RULES = {
     "B3": "lazy: test_views_keep_the_bits test_copies_between_views test_in_place_conjugation;"
     " lazy db: test_bits_of_results; lazy oracle: test_chains",
     "B4": "lazy: test_negative_stands_above_conjugate_below_autograd_and_above_functionalize",
+    "B5": "zeros: test_what_it_is test_it_is_immutable",
+    "B6": "zeros: test_kinds_and_values_of_results test_results_are_the_reference_s",
+    "B7": "zeros: test_kinds_and_values_of_results test_results_are_the_reference_s test_readers",
     "6.6 probe": "lazy: test_conj_is_a_view_with_the_bit test_writing_to_a_conjugate_view_stores_the_conjugate"
     " test_out_arguments test_copies_between_views test_parts_of_a_conjugate_view test_negative_views test_views_keep_the_bits"
     " test_memory_is_not_handed_out",
@@ -347,8 +351,7 @@ INDEX: dict[str, tuple[str, ...]] = {rule: _parsed(text) for rule, text in _RULE
 
 # rule: what of it waits, and for which feature.
 LATER = {
-    "K1": "the fallback of ZeroTensor comes with that feature",
-    "R12": "constructors of sparse, quantized, nested, opaque, zero and wrapper tensors; the key sets are theirs already",
+    "R12": "constructors of sparse, quantized, nested, opaque and wrapper tensors; the key sets are theirs already",
     "R15": "entering autocast with its own state; the key part is tested",
     "R19": "kernels of the sparse factories; that BackendSelect chooses by layout is tested",
     "R20": "autocast's own list of operators; doubles stand in for them",
