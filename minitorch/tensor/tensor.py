@@ -281,7 +281,8 @@ class Tensor(TensorBase):
 
     def pin_memory(self, device: Any = None) -> Tensor:
         """Return its elements in pinned memory, from which ``to("cuda", non_blocking=True)`` does not wait."""
-        return exchange.of_cuda().pin(self)
+        reads_alike = self.key_set & (CONJUGATE | NEGATIVE | ZERO_TENSOR) == 0
+        return exchange.of_cuda().pin(self if reads_alike else F.clone(self))
 
     def is_shared(self) -> bool:
         return False
