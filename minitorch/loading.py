@@ -33,9 +33,11 @@ def load() -> None:
 
     lazy.register()
     from minitorch.autograd import attach, register
+    from minitorch.math_bits import register as register_math_bits
     from minitorch.modes import decompositions, python_key
 
     register.register()
+    register_math_bits()
     python_key.register()
     decompositions.register()
     attach.attach(Tensor)

@@ -206,11 +206,17 @@ def _memory_of(tensor: Any) -> Any:
 
 
 def in_layout_of(tensor: Any, tangent: Any, level: int) -> Any:
-    """Return a tangent with the strides of its tensor: itself where it has them.
+    """Return a tangent with the strides and lazy bits of its tensor: itself where it has them.
 
     Inside transforms either may have a mapped dimension that the other has not, and strides are those of what is
     inside: there the tangent has the order of strides that makes every view of the tensor possible.
     """
+    if tangent._is_zerotensor():
+        with below(level):
+            tangent = F.clone(tangent)  # it may have to be changed
+    if tangent.is_conj() != tensor.is_conj() or tangent.is_neg() != tensor.is_neg():
+        with below(level):
+            tangent = read_alike(tensor, tangent)
     if tensor.numel() == 0:
         return tangent
     shape, strides = tensor.shape, tensor.stride()
@@ -219,15 +225,21 @@ def in_layout_of(tensor: Any, tangent: Any, level: int) -> Any:
             return tangent
         strides = _dense(shape, strides)
         with below(level):
-            return F.new_empty_strided(tangent, list(shape), strides).copy_(tangent)
+            return _read_as(tensor, F.new_empty_strided(tangent, list(shape), strides)).copy_(tangent)
     pairs = zip(shape, strides, tangent.stride(), strict=True)
     if all(have == wanted or n == 1 for n, wanted, have in pairs):
         return tangent
     with below(level):
         if _is_expanded(shape, strides):
             return tangent  # nothing can be written to it
-        placed = F.empty_strided(shape, strides, dtype=tangent.dtype, device=tangent.device)
-        return placed.copy_(tangent)
+        return _read_as(tensor, F.empty_strided(shape, strides, dtype=tangent.dtype, device=tangent.device)).copy_(tangent)
+
+
+def _read_as(tensor: Any, placed: Any) -> Any:
+    """Return a new tensor as a view with the lazy bits of another."""
+    if tensor.is_conj():
+        placed = F._conj(placed)
+    return F._neg_view(placed) if tensor.is_neg() else placed
 
 
 def _is_expanded(shape: tuple, strides: tuple) -> bool:
@@ -261,3 +273,15 @@ def _keep(tensor: Any, level: int, tangent: Any) -> None:
         # Outside of transforms the base's tangent is written to, and never another.
         meta.setdefault("tangents of base", {})[level] = None if tangent is None else tangent_of(tensor.view_info.base, level)
     tensor.tracked = True  # Note [Untracked calls]
+
+
+def read_alike(tensor: Any, tangent: Any) -> Any:
+    """Return a tangent as a conjugate or negative view exactly where its tensor is one.
+
+    Operators that ask for the bits, as `imag` does, ask the tensor, and go on with both in the same way.
+    """
+    if tangent.is_conj() != tensor.is_conj():
+        tangent = F._conj(F.conj_physical(tangent)) if tensor.is_conj() else F.resolve_conj(tangent)
+    if tangent.is_neg() != tensor.is_neg():
+        tangent = F._neg_view(F.neg(tangent)) if tensor.is_neg() else F.resolve_neg(tangent)
+    return tangent

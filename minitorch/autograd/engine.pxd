@@ -3,7 +3,7 @@ from minitorch.autograd.node cimport Node
 from minitorch.dispatch.local_state cimport LocalState, current
 from minitorch.tensor.base cimport TensorBase, new_tensor
 
-cdef unsigned long long _WRAPPER_KEYS
+cdef unsigned long long _WITHOUT_MEMORY
 
 cdef class Task:
     cdef public dict dependencies

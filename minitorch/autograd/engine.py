@@ -22,13 +22,13 @@ import threading
 from heapq import heappop, heappush
 
 from minitorch.autograd.node import Node
-from minitorch.dispatch.keys import FUNCTIONALIZE, FUNCTORCH_KEYS
+from minitorch.dispatch.keys import FUNCTIONALIZE, FUNCTORCH_KEYS, ZERO_TENSOR
 from minitorch.dispatch.local_state import LocalState, current
 from minitorch.tensor.base import TensorBase, new_tensor
 
 COMPILED = not __file__.endswith(".py")
-# A C integer when compiled.
-_WRAPPER_KEYS = FUNCTORCH_KEYS | FUNCTIONALIZE
+# Of gradients that show the memory of others, or have none; a C integer when compiled.
+_WITHOUT_MEMORY = FUNCTORCH_KEYS | FUNCTIONALIZE | ZERO_TENSOR
 _getrefcount = sys.getrefcount
 
 # Set by the autograd package: functions of the public operators that the engine needs.
@@ -370,8 +370,8 @@ def is_owned(tensor, references):
     """
     if tensor.storage_cell is not None or tensor.node is not None or tensor.requires_grad_flag:
         return False
-    if tensor.key_set & _WRAPPER_KEYS:
-        return False  # others may show the tensor inside
+    if tensor.key_set & _WITHOUT_MEMORY:
+        return False  # others may show the tensor inside of a wrapper, and zeros cannot be changed
     handle = tensor.handle
     if _getrefcount(tensor) > references or _getrefcount(handle) > _references_to_handle:
         return False

@@ -13,10 +13,13 @@ from minitorch.dispatch.keys import (
     AUTOGRAD_NESTED,
     AUTOGRAD_OTHER,
     BACKENDS,
+    CONJUGATE,
     FUNCTIONALIZE,
     FUNCTORCH_KEYS,
+    NEGATIVE,
     PER_BACKEND,
     PYTHON_KEYS,
+    ZERO_TENSOR,
     DispatchKey,
     functionality_bit,
     parse_key,
@@ -81,6 +84,7 @@ def functional_wrapper_keys(keys: int) -> int:
     """Return the key set of a functional wrapper around a tensor of key set `keys`.
 
     The wrapper is what transforms and handlers see first; what is inside is theirs again when
-    it is unwrapped, so their keys stay inside.
+    it is unwrapped, so their keys stay inside.  So do lazy conjugation, negation and zeros: the
+    wrapper has no memory to be read in another way.
     """
-    return (keys & ~(PYTHON_KEYS | FUNCTORCH_KEYS)) | FUNCTIONALIZE
+    return (keys & ~(PYTHON_KEYS | FUNCTORCH_KEYS | CONJUGATE | NEGATIVE | ZERO_TENSOR)) | FUNCTIONALIZE

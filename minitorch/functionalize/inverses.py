@@ -40,7 +40,7 @@ def view_dtype_inverse(step, base, changed):
     return make_view("view.dtype", step.copies, changed, base.dtype)
 
 
-@inverse("transpose.int", "t", "alias")
+@inverse("transpose.int", "t", "alias", "_conj", "_neg_view")
 def same_view_inverse(step, base, changed):
     return make_view(step.name, step.copies, changed, *step.args)
 

@@ -14,6 +14,8 @@ from minitorch.functionalize import layout
 
 # The operators whose results stand for views where views are not made again (F5).
 COPY_OF = {
+    "_conj": "_conj_copy",
+    "_neg_view": "_neg_view_copy",
     "alias": "alias_copy",
     "as_strided": "as_strided_copy",
     "detach": "detach_copy",

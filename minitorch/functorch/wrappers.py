@@ -12,18 +12,21 @@ from typing import Any
 from minitorch.dispatch.keys import (
     AD_INPLACE_OR_VIEW,
     AUTOGRAD,
+    CONJUGATE,
     FUNCTIONALIZE,
     FUNCTORCH_BATCHED,
     FUNCTORCH_GRAD_WRAPPER,
     FUNCTORCH_KEYS,
+    NEGATIVE,
     PYTHON_KEYS,
+    ZERO_TENSOR,
 )
 from minitorch.dispatch.transforms import Interpreter
 from minitorch.tensor.base import TensorBase, new_tensor
 from minitorch.tensor.wrapper import WrapperHandle
 
 # What is inside stays inside: handlers and transforms meet it when it is unwrapped.
-_INNER_KEYS = FUNCTORCH_KEYS | PYTHON_KEYS | FUNCTIONALIZE
+_INNER_KEYS = FUNCTORCH_KEYS | PYTHON_KEYS | FUNCTIONALIZE | CONJUGATE | NEGATIVE | ZERO_TENSOR
 _NORMAL = AD_INPLACE_OR_VIEW | AUTOGRAD
 
 

@@ -122,12 +122,12 @@ def rebuild_tensor(storage: Any, offset: Any, size: Any, stride: Any) -> Any:
 
 
 def _resolve(tensor: Any, metadata: Any) -> Any:
-    """Apply what PyTorch leaves to a later reader of the memory: conjugation and negation."""
+    """Return the memory as a tensor that reads it as the saved one did: conjugated, negated."""
     if isinstance(metadata, dict):
         if metadata.get("conj"):
             tensor = tensor.conj()
         if metadata.get("neg"):
-            tensor = tensor.neg()
+            tensor = tensor._neg_view()
     return tensor
 
 

@@ -16,10 +16,11 @@ from minitorch.core.dtype import dtype
 from minitorch.core.layout import layout
 from minitorch.core.meta_array import MetaArray
 from minitorch.core.size import Size
+from minitorch.dispatch.keys import CONJUGATE, NEGATIVE
 from minitorch.serialization.archive import replace_file, write_archive
 from minitorch.serialization.names import DTYPE_GLOBALS, STORAGE_GLOBALS, UNTYPED, Global
 from minitorch.tensor.base import TensorBase, new_tensor
-from minitorch.tensor.copying import attributes_of
+from minitorch.tensor.copying import attributes_of, refuse_zeros
 from minitorch.tensor.memory import memory_of
 from minitorch.tensor.storage import UntypedStorage
 
@@ -161,6 +162,7 @@ class _Pickler(_PythonPickler):
 
     def parts(self, tensor: Any) -> tuple:
         """Return the function and arguments that rebuild a plain tensor over its storage."""
+        refuse_zeros(tensor)
         handle = tensor.handle
         shape, itemsize = tuple(handle.shape), handle.itemsize
         requires_grad = bool(tensor.requires_grad)
@@ -172,7 +174,8 @@ class _Pickler(_PythonPickler):
                 self._copies[id(tensor)] = tensor, tensor.detach().clone().requires_grad_(requires_grad)
             return self.parts(self._copies[id(tensor)][1])
         memory = memory_of(tensor)
-        saved = self.saved(tensor.storage_of(), memory, tensor.key_set)
+        bits = {name: True for name, is_set in (("conj", tensor.is_conj()), ("neg", tensor.is_neg())) if is_set}
+        saved = self.saved(tensor.storage_of(), memory, tensor.key_set & ~(CONJUGATE | NEGATIVE))
         offset = memory.offset(saved.cell.root, handle) if handle.size else 0
         if handle.size:
             reach = sum((n - 1) * step for n, step in zip(shape, handle.strides, strict=True))
@@ -185,9 +188,10 @@ class _Pickler(_PythonPickler):
         start = (offset - saved.low) // itemsize if handle.size and self._final else 0
         rest = (start, shape, strides, requires_grad, OrderedDict())
         if typed and saved.element is element:
-            return _REBUILD_V2, (_Reference(saved, STORAGE_GLOBALS[element.name], itemsize), *rest)
+            metadata = (bits,) if bits else ()
+            return _REBUILD_V2, (_Reference(saved, STORAGE_GLOBALS[element.name], itemsize), *rest, *metadata)
         # Elements that have no storage class, or a second view of the same bytes.
-        return _REBUILD_V3, (_Reference(saved, UNTYPED, 1), *rest, element)
+        return _REBUILD_V3, (_Reference(saved, UNTYPED, 1), *rest, element, *((bits,) if bits else ()))
 
 
 _SINGLETONS = (type(None), type(NotImplemented), type(...))

@@ -20,6 +20,7 @@ from minitorch.core.device import device as device_class
 from minitorch.core.device import dispatch_key_name, use_device_type
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.core.meta_array import MetaArray
+from minitorch.dispatch.keys import CONJUGATE, NEGATIVE, ZERO_TENSOR
 from minitorch.dispatch.local_state import current
 from minitorch.dispatch.tensor_keys import inference_keys, tensor_keys
 from minitorch.tensor.base import Storage, make_storage, new_tensor
@@ -28,6 +29,8 @@ from minitorch.tensor.memory import Memory, memory_of, memory_of_backend, memory
 from minitorch.tensor.operators import F
 from minitorch.tensor.storage import BorrowedStorage
 
+# Part of the pickle format, and no positions of keys, which are the library's own business.
+_NUMBERED_BITS = ((1, CONJUGATE), (2, NEGATIVE))
 _UINT8 = np.dtype(np.uint8)
 # What TensorBase keeps on each object; where it runs interpreted these stand in __dict__.
 _FIELDS = frozenset(
@@ -131,8 +134,12 @@ def rebuild_tensor(
     shape: tuple,
     strides: tuple,
     requires_grad: bool,
+    bits: int = 0,
 ) -> Any:
-    """Return a tensor that shows memory of `storage`; offset and strides in bytes."""
+    """Return a tensor that shows memory of `storage`; offset and strides in bytes.
+
+    `bits` is 1 for a conjugate view, 2 for a negative one, 3 for both.
+    """
     handle = _handle_at(storage, dtype, offset, tuple(shape), tuple(strides))
     if isinstance(handle, np.ndarray):
         result = wrap(handle)
@@ -140,6 +147,9 @@ def rebuild_tensor(
         keys = tensor_keys("Dense", memory_of_root(storage.root).key)
         result = new_tensor(handle, inference_keys(keys) if current().inference_mode else keys)
     result.storage_cell = storage
+    for number, bit in _NUMBERED_BITS:
+        if bits & number:
+            result.key_set |= bit
     if requires_grad:
         result.requires_grad_(True)
     return result
@@ -157,6 +167,7 @@ def _parts(tensor: Any) -> tuple:
         tuple(handle.shape),
         tuple(handle.strides),
         tensor.requires_grad,
+        *((bits,) if (bits := sum([number for number, bit in _NUMBERED_BITS if tensor.key_set & bit])) else ()),
     )
 
 
@@ -181,8 +192,15 @@ def rebuild_subclass(rebuild: Any, cls: type, args: tuple, state: dict) -> Any:
     return result
 
 
+def refuse_zeros(tensor: Any) -> None:
+    """Raise for a tensor that has no memory to be copied or written."""
+    if tensor.key_set & ZERO_TENSOR:
+        raise RuntimeError("ZeroTensors are not serializable, and have no memory to copy: use tensor.clone()")
+
+
 def reduce_tensor(tensor: Any) -> tuple:
     """Return how `pickle` and `copy` make the tensor again."""
+    refuse_zeros(tensor)
     if _is_registered(tensor):
         rebuild, args = rebuild_tensor, _parts(tensor)
     else:
@@ -213,11 +231,10 @@ def deepcopy_tensor(tensor: Any, memo: dict) -> Any:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
             "protocol at the moment: copy tensor.detach() instead"
         )
+    refuse_zeros(tensor)
     if _is_registered(tensor):
-        storage, dtype, offset, shape, strides, requires_grad = _parts(tensor)
-        result = rebuild_tensor(
-            _copy_storage(storage, memo), dtype, offset, shape, strides, requires_grad
-        )
+        storage, *rest = _parts(tensor)
+        result = rebuild_tensor(_copy_storage(storage, memo), *rest)
     else:
         result = F.clone(tensor.detach()).requires_grad_(tensor.requires_grad)
     if type(tensor).__name__ != "Tensor":

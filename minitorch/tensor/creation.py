@@ -31,6 +31,7 @@ from minitorch.tensor import exchange
 from minitorch.tensor.base import TensorBase, new_tensor
 from minitorch.tensor.operators import F
 from minitorch.tensor.storage import borrow
+from minitorch.tensor.wrapper import WrapperHandle, host_array
 
 _PYTHON_DTYPES = {float: float64, int: int64, bool: bool_}
 _NUMBERS = (bool, int, float, complex)
@@ -169,9 +170,9 @@ def _plain(value: Any) -> Any:
     """Return nested sequences with tensors, arrays and odd sequences as lists and numbers."""
     if isinstance(value, TensorBase):
         tensor: Any = value
-        array: Any = tensor.detach().cpu().handle
-        if not isinstance(array, np.ndarray):  # inside of a transform, say: it knows whether it has values
+        if isinstance(tensor.handle, WrapperHandle):  # inside of a transform, say: it knows whether it has values
             return tensor.item() if tensor.numel() == 1 else tensor.tolist()
+        array: Any = host_array(tensor)
         if array.dtype.kind == "V":
             array = array.astype(np.float32)
         return array.item() if array.size == 1 else array.tolist()

@@ -317,7 +317,7 @@ def wrapper_text(tensor: Any) -> str:
 def _elements(tensor: Any) -> np.ndarray:
     """Return the elements as a NumPy array."""
     handle = tensor.handle
-    if not isinstance(handle, np.ndarray):
+    if not isinstance(handle, np.ndarray) or tensor.is_conj() or tensor.is_neg():
         handle = host_array(tensor)
     from_numpy_dtype(handle.dtype)
     return handle

@@ -8,7 +8,7 @@ import numpy as np
 
 from minitorch.core.device import device as device_class
 from minitorch.core.meta_array import contiguous_strides
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, ZERO_TENSOR
 from minitorch.dispatch.tensor_keys import tensor_keys
 from minitorch.tensor.base import Storage, TensorBase, new_tensor
 from minitorch.tensor.memory import memory_of, strided_handle
@@ -140,6 +140,8 @@ def set_storage(tensor: Any, source: Any, storage_offset: int, size: Any, stride
     """
     if isinstance(tensor.handle, WrapperHandle):
         return tensor.handle.set_from(tensor, source, storage_offset, size, stride)
+    if any([isinstance(t, TensorBase) and t.key_set & ZERO_TENSOR for t in (source, tensor)]):
+        raise RuntimeError("set_(): a ZeroTensor has no memory to show, and shows none; use its clone()")
     if source is None:
         source, size, stride = tensor.new_empty([0]), (0,), (1,)
     if isinstance(source, TensorBase):

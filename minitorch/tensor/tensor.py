@@ -11,7 +11,7 @@ from minitorch.core.dtype import DTYPES
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.core.memory_format import contiguous_format, format_strides
 from minitorch.core.meta_array import is_contiguous
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, PYTHON_KEYS
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, CONJUGATE, NEGATIVE, PYTHON_KEYS, ZERO_TENSOR
 from minitorch.dispatch.tensor_keys import python_keys
 from minitorch.dispatch.transforms import inside_transforms
 from minitorch.tensor import exchange, indexing, memory
@@ -219,12 +219,23 @@ class Tensor(TensorBase):
         return self.dtype.is_signed
 
     def is_conj(self) -> bool:
-        """Return whether a conjugation is pending; conjugation is done at once, so never."""
-        return False
+        """Return whether it is a view whose memory holds the conjugates of its elements; `resolve_conj` makes a copy."""
+        return self._has_bit(CONJUGATE)
 
     def is_neg(self) -> bool:
-        """Return whether a negation is pending; negation is done at once, so never."""
-        return False
+        """Return whether it is a view whose memory holds the negatives of its elements; `resolve_neg` makes a copy."""
+        return self._has_bit(NEGATIVE)
+
+    def _is_zerotensor(self) -> bool:
+        """Return whether it consists of zeros and has no memory; `clone` makes an ordinary tensor."""
+        return self._has_bit(ZERO_TENSOR)
+
+    def _has_bit(self, bit: int) -> bool:
+        """Return whether a tensor, or the one inside of its wrappers, has a key that says how memory is read."""
+        tensor: Any = self
+        while isinstance(tensor.handle, WrapperHandle):
+            tensor = tensor.handle.value
+        return bool(tensor.key_set & bit)
 
     def is_same_size(self, other: Tensor) -> bool:
         return self.shape == other.shape
@@ -236,6 +247,7 @@ class Tensor(TensorBase):
             and self.shape == other.shape
             and self.stride() == other.stride()
             and self.storage_offset() == other.storage_offset()
+            and (self.is_conj(), self.is_neg()) == (other.is_conj(), other.is_neg())
         )
 
     def get_device(self) -> int:
@@ -269,7 +281,8 @@ class Tensor(TensorBase):
 
     def pin_memory(self, device: Any = None) -> Tensor:
         """Return its elements in pinned memory, from which ``to("cuda", non_blocking=True)`` does not wait."""
-        return exchange.of_cuda().pin(self)
+        reads_alike = self.key_set & (CONJUGATE | NEGATIVE | ZERO_TENSOR) == 0
+        return exchange.of_cuda().pin(self if reads_alike else F.clone(self))
 
     def is_shared(self) -> bool:
         return False
@@ -279,6 +292,11 @@ class Tensor(TensorBase):
         if self.device.type != "cuda":
             raise AttributeError(
                 f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()}. Use tensor.cuda() to copy it there."
+            )
+        if self.key_set & (CONJUGATE | NEGATIVE):
+            raise RuntimeError(
+                "Can't get __cuda_array_interface__ on a conjugate or negative view: its memory is not what it reads as. Use "
+                "tensor.resolve_conj().resolve_neg()."
             )
         if self.requires_grad:
             raise RuntimeError("Can't get __cuda_array_interface__ on Variable that requires grad. Use tensor.detach() first.")
@@ -360,6 +378,14 @@ class Tensor(TensorBase):
             return host_array(self)
         if self.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if self.key_set & ZERO_TENSOR:
+            raise RuntimeError("Cannot convert a ZeroTensor to numpy: it has no memory. Set force=True if you need the zeros.")
+        if self.key_set & (CONJUGATE | NEGATIVE):
+            what, method = ("conjugate", "conj") if self.is_conj() else ("negative", "neg")
+            raise RuntimeError(
+                f"Can't call numpy() on Tensor that has {what} bit set: its memory is not what it reads as. Use "
+                f"tensor.resolve_{method}().numpy() instead."
+            )
         if self.device.type != "cpu":
             shared = memory.memory_of(self).share_with_host(self.handle)
             if shared is not None:
@@ -385,6 +411,11 @@ class Tensor(TensorBase):
     def __dlpack__(self, **kwargs: Any) -> Any:
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if self.key_set & ZERO_TENSOR:
+            raise BufferError("Can't export a ZeroTensor: it has no memory; use tensor.clone()")
+        if self.key_set & (CONJUGATE | NEGATIVE):
+            what, method = ("conjugate", "conj") if self.is_conj() else ("negative", "neg")
+            raise BufferError(f"Can't export tensors with the {what} bit set; use tensor.resolve_{method}() first")
         handle = self.numpy() if self.device.type == "cpu" else self.handle
         if not hasattr(handle, "__dlpack__"):
             raise BufferError(f"a tensor on {self.device} cannot be exported by DLPack; copy it with Tensor.cpu()")

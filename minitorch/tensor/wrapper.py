@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch.dispatch.keys import CONJUGATE, NEGATIVE, ZERO_TENSOR
 from minitorch.tensor.base import TensorBase
+from minitorch.tensor.operators import F
 
 
 def host_array(tensor: Any) -> Any:
@@ -19,10 +21,10 @@ def host_array(tensor: Any) -> Any:
     RuntimeError
         If it has no elements of its own: one example of many, under ``vmap``.
     """
-    handle = tensor.detach().cpu().handle
-    while isinstance(handle, WrapperHandle):
-        handle = handle.readable().handle
-    return handle
+    tensor = tensor.detach().cpu()
+    while isinstance(tensor.handle, WrapperHandle):
+        tensor = tensor.handle.readable()
+    return (F.clone(tensor) if tensor.key_set & (CONJUGATE | NEGATIVE | ZERO_TENSOR) else tensor).handle
 
 
 def has_elements(tensor: Any) -> bool:

@@ -56,7 +56,7 @@ def _is_differentiable(value: Any) -> bool:
 
 def _array(tensor: Any) -> Any:
     """Return a tensor's elements as a flat array of double precision."""
-    handle = tensor.detach().cpu().handle
+    handle = tensor.numpy(force=True)
     return handle.astype(np.complex128 if handle.dtype.kind == "c" else np.float64).reshape(-1)
 
 

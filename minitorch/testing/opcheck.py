@@ -153,7 +153,7 @@ def _without_elements(value: Any) -> Any:
 
 
 def _bytes(tensor: Any) -> bytes:
-    return tensor.detach().to(device("cpu")).handle.tobytes()
+    return tensor.numpy(force=True).tobytes()
 
 
 def _memory(tensor: Any) -> int:

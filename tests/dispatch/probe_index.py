@@ -47,6 +47,10 @@ _PLACES = {
     "traces": "functionalize/test_functional_traces.py",
     "functional db": "functionalize/test_functional_op_db.py",
     "programs": "functionalize/test_functional_programs.py",
+    "lazy": "math_bits/test_lazy_bits.py",
+    "zeros": "math_bits/test_zero_tensors.py",
+    "lazy db": "math_bits/test_lazy_op_db.py",
+    "lazy oracle": "math_bits/test_lazy_bits_oracle.py",
     "functionalize": "functorch/test_functionalize_transform.py",
     "policies": "autocast/test_autocast_policies.py",
     "autocast": "autocast/test_autocast_scopes.py",
@@ -104,7 +108,7 @@ _RULES = {
     " test_real_tensors_have_the_keys_of_their_kind test_keys_of_subclasses test_kinds_agree_with_the_reference"
     " test_plain_tensors_never_carry_the_python_keys; walks: test_keys_of_dense_tensors test_keys_of_inference_tensors"
     " test_keys_of_meta_tensors",
-    "R13": "kinds: test_views_inherit_lazy_bits_and_results_do_not",
+    "R13": "kinds: test_views_inherit_lazy_bits_and_results_do_not; lazy: test_conj_of_a_conjugate_view_has_no_bit",
     "R14": "calls: test_defaults",
     "R15": "scopes: test_what_a_scope_changes test_scopes_nest_and_end_with_errors test_a_scope_undoes_only_what_it_did"
     " test_inference_mode_off_undoes_it test_autocast_scopes_touch_one_key_each;"
@@ -330,6 +334,21 @@ _RULES = {
     "6.4 probe": "transforms: test_no_grad_inside test_no_grad_outside test_nested_gradients test_changes_in_place"
     " test_what_is_refused",
     "6.5 probe": "traces: test_probe_table; functionalize: test_the_operators_below",
+    # 6.6 and 6.7: conjugate and negative views, zeros without memory
+    "B1": "lazy: test_conj_is_a_view_with_the_bit test_conj_of_a_conjugate_view_has_no_bit"
+    " test_conj_of_a_real_tensor_is_the_tensor test_parts_of_a_conjugate_view test_negative_views",
+    "B2": "lazy: test_writing_to_a_conjugate_view_stores_the_conjugate test_out_arguments test_lists"
+    " test_schemas_that_the_fallback_cannot_serve; lazy db: test_conjugate_views test_negative_views"
+    " test_writing_in_place test_writing_to_out",
+    "B3": "lazy: test_views_keep_the_bits test_copies_between_views test_in_place_conjugation;"
+    " lazy db: test_bits_of_results; lazy oracle: test_chains",
+    "B4": "lazy: test_negative_stands_above_conjugate_below_autograd_and_above_functionalize",
+    "B5": "zeros: test_what_it_is test_it_is_immutable",
+    "B6": "zeros: test_kinds_and_values_of_results test_results_are_the_reference_s",
+    "B7": "zeros: test_kinds_and_values_of_results test_results_are_the_reference_s test_readers",
+    "6.6 probe": "lazy: test_conj_is_a_view_with_the_bit test_writing_to_a_conjugate_view_stores_the_conjugate"
+    " test_out_arguments test_copies_between_views test_parts_of_a_conjugate_view test_negative_views test_views_keep_the_bits"
+    " test_memory_is_not_handed_out",
     # 8. debugging aids
     "U1": "trace: test_each_hop_is_a_line test_environment_variables test_indentation_recovers_from_exceptions test_details"
     " test_scopes_nest",
@@ -356,11 +375,8 @@ INDEX: dict[str, tuple[str, ...]] = {rule: _parsed(text) for rule, text in _RULE
 
 # rule: what of it waits, and for which feature.
 LATER = {
-    "K1": "the fallbacks of Conjugate, Negative and ZeroTensor come with those features",
-    "R12": "constructors of sparse, quantized, nested, opaque, zero and wrapper tensors; the key sets are theirs already",
-    "R13": "conj, resolve_conj, resolve_neg and their views; that views keep a bit and results have none is tested",
+    "R12": "constructors of sparse, quantized, nested, opaque and wrapper tensors; the key sets are theirs already",
     "R19": "kernels of the sparse factories; that BackendSelect chooses by layout is tested",
-    "R20": "the Conjugate level; a double stands in for it",
     "L12": "get_ctx().new_dynamic_size() under fake mode",
     "F7": "the Python route of mutating custom operators, by auto_functionalized, waits for tracing",
     "A5": "the ADInplaceOrView companion of the strict fallback, for native kernels, which do not exist here",

@@ -174,7 +174,10 @@ def test_autograd_keys_that_have_a_fallback(backend):
     assert kernel is None or not kernel.is_fallthrough
 
 
-@pytest.mark.parametrize("name", ["Python", "PythonTLSSnapshot", "PythonDispatcher", "AutogradOther"])
+@pytest.mark.parametrize(
+    "name",
+    ["Conjugate", "Negative", "ZeroTensor", "Python", "PythonTLSSnapshot", "PythonDispatcher", "AutogradOther"],
+)
 def test_keys_with_a_fallback_that_works(name):
     assert not BACKEND_FALLBACKS[parse_key(name).slot].is_fallthrough
 

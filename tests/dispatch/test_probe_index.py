@@ -37,7 +37,8 @@ RULES = (
     | _numbered("V", 8)
     | _numbered("G", 9)
     | _numbered("F", 7)
-    | {"P14", "6.2 probe", "6.4 probe", "6.5 probe"}
+    | _numbered("B", 7)
+    | {"P14", "6.2 probe", "6.4 probe", "6.5 probe", "6.6 probe"}
     | {"K17 probe", "R10 probe", "R19 probe", "T7 table", "T18 probe", "X3 probe", "S8 probe"}
 ) - {"T7"}
 

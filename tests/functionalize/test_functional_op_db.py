@@ -34,7 +34,7 @@ def assert_same(actual, expected, what, initialized=True):
     assert actual.shape == expected.shape, what
     if not initialized:
         return
-    one, other = (t.detach().numpy() for t in (actual, expected))
+    one, other = (t.numpy(force=True) for t in (actual, expected))
     if one.dtype.kind == "V":
         one, other = one.astype(np.float32), other.astype(np.float32)
     # Of the same arithmetic on the same values; sums may be taken in another order of memory.

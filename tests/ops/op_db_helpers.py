@@ -64,7 +64,7 @@ def projected(record, result):
 
 def array(value):
     """Return a tensor as an array; other values as they are."""
-    return value.detach().cpu().handle if isinstance(value, mt.Tensor) else value
+    return value.numpy(force=True) if isinstance(value, mt.Tensor) else value
 
 
 def assert_same(record, actual, expected, what, exact=False):

@@ -8,6 +8,8 @@ from minitorch.core.meta_array import contiguous_strides
 from minitorch.ops import functions as F
 
 for copy, view in {
+    "_conj_copy": "_conj",
+    "_neg_view_copy": "_neg_view",
     "alias_copy": "alias",
     "as_strided_copy": "as_strided",
     "detach_copy": "detach",

@@ -142,6 +142,9 @@ derivative(
 )
 derivative("detach")
 derivative("alias", self=lambda grad: grad, result="linear")
+derivative("_conj", self=lambda grad: grad.conj(), result="linear")
+derivative("_neg_view", self=lambda grad: F.neg(grad), result="linear")
+derivative("_conj_physical", self=lambda grad: grad.conj_physical(), result="linear")
 derivative("view_as_real", self=lambda grad: F.view_as_complex(F.contiguous(grad)), result="linear")
 derivative("view_as_complex", self=lambda grad: F.view_as_real(grad), result="linear")
 

@@ -200,7 +200,7 @@ def sgn_kernel(xp, x):
     return sign_kernel(xp, x)
 
 
-@pointwise("conj_physical")
+@pointwise("conj_physical", ufunc=lambda xp: xp.conjugate, fast="c")
 def conj_physical_kernel(xp, x):
     return xp.conjugate(x) if x.dtype.kind == "c" else x.copy(order=order_of(x))
 

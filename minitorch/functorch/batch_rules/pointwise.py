@@ -67,7 +67,9 @@ structure(
 for _name, _declaration in DECLARATIONS.items():
     if _declaration.kind == "inplace" and _declaration.functional in RULES and POINTWISE[0] in _declaration.tags:
         inplace_batch_rule(_name)(pointwise_in_place(operator_named(_name)))
-structure(pointwise, "complex", "polar", "alias", "detach")
+structure(
+    pointwise, "complex", "polar", "alias", "detach", "_conj", "_neg_view", "_conj_physical", "_conj_copy", "_neg_view_copy"
+)
 
 
 @batch_rule("where.self")

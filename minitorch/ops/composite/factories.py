@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+from minitorch.core.device import device as as_device
+from minitorch.dispatch.keys import ZERO_TENSOR
+from minitorch.dispatch.local_state import current
+from minitorch.dispatch.tensor_keys import inference_keys, tensor_keys
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_explicit
 from minitorch.ops.shapes.common import check
+from minitorch.tensor.base import new_tensor
+
+
+@composite_explicit("_efficientzerotensor")
+def efficientzerotensor_composite(size, *, dtype=None, layout=None, device=None, pin_memory=None):
+    meta = F.empty(size, dtype=dtype, layout=layout, device="meta")
+    place = as_device("cpu" if device is None else device)
+    if place.type not in ("cpu", "meta"):
+        raise NotImplementedError(
+            f"_efficientzerotensor(): tensors of zeros without memory exist for cpu and meta, got the device {place}; use zeros()"
+        )
+    keys = tensor_keys("Dense", place.key_name) | ZERO_TENSOR
+    return new_tensor(meta.handle, inference_keys(keys) if current().inference_mode else keys)
+
 
 # ---------------------------------------------------------------- new_*: like a tensor
 

@@ -25,6 +25,8 @@ def _copied(view: Any) -> Any:
 
 
 composite_explicit("alias_copy")(_copied(F.alias))
+composite_explicit("_conj_copy")(_copied(F._conj))
+composite_explicit("_neg_view_copy")(_copied(F._neg_view))
 composite_explicit("detach_copy")(_copied(F.detach))
 composite_explicit("as_strided_copy")(_copied(F.as_strided))
 composite_explicit("diagonal_copy")(_copied(F.diagonal))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from minitorch.core.memory_format import contiguous_format, preserve_format, suggested_format
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, CONJUGATE, NEGATIVE
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_explicit, composite_implicit
 from minitorch.ops.shapes.common import is_contiguous, normalize_dim
 from minitorch.ops.shapes.geometry import infer_size, view_strides
 from minitorch.ops.shapes.views import copy_strides
+from minitorch.tensor.base import new_tensor
 
 # Called directly: arguments are right already, and these are on the way of everyday code.
 VIEW = OPERATORS["aten::view"]
@@ -238,23 +240,60 @@ def ravel_composite(self):
 
 @composite_implicit("conj")
 def conj_composite(self):
-    return F.conj_physical(self) if self.dtype.is_complex else self
+    return F._conj(self) if self.dtype.is_complex else self
 
 
-@composite_implicit("resolve_conj", "resolve_neg")
-def resolve_composite(self):
-    return self  # conjugation and negation are done at once, so nothing is pending
+def _with_bit_flipped(tensor, bit):
+    """Return a view of the same memory, to be read the other way."""
+    result = new_tensor(tensor.handle, tensor.key_set ^ bit)
+    result.storage_cell = tensor.storage_of()
+    if tensor.key_set & AD_INPLACE_OR_VIEW:
+        result.version_counter = tensor.counter_of()
+    return result
+
+
+@composite_explicit("_conj")
+def conj_view_composite(self):
+    if not self.dtype.is_complex:
+        raise RuntimeError(f"_conj(): only complex tensors have a conjugate bit, got {self.dtype}; use conj()")
+    return _with_bit_flipped(self, CONJUGATE)
+
+
+@composite_explicit("_neg_view")
+def neg_view_composite(self):
+    if self.dtype.category == 0:
+        raise RuntimeError("_neg_view(): bool tensors cannot be negated; use logical_not()")
+    return _with_bit_flipped(self, NEGATIVE)
+
+
+@composite_explicit("_conj_physical")
+def conj_physical_composite(self):
+    return F.conj_physical(self)
+
+
+@composite_implicit("resolve_conj")
+def resolve_conj_composite(self):
+    return F.clone(self) if self.is_conj() else self
+
+
+@composite_implicit("resolve_neg")
+def resolve_neg_composite(self):
+    return F.clone(self) if self.is_neg() else self
 
 
 @composite_implicit("real")
 def real_composite(self):
-    return F.select(F.view_as_real(self), -1, 0) if self.dtype.is_complex else self
+    if not self.dtype.is_complex:
+        return self
+    return F.select(F.view_as_real(F._conj(self) if self.is_conj() else self), -1, 0)
 
 
 @composite_implicit("imag")
 def imag_composite(self):
     if not self.dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    if self.is_conj():
+        return F.select(F._neg_view(F.view_as_real(F._conj(self))), -1, 1)
     return F.select(F.view_as_real(self), -1, 1)
 
 

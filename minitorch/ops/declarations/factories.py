@@ -31,6 +31,11 @@ operator(
     "bool? pin_memory=None) -> Tensor",
     variants=FUNCTION,
 )
+operator(
+    "_efficientzerotensor(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "
+    "bool? pin_memory=None) -> Tensor",
+    variants=FUNCTION,
+)
 operator("zeros.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)", variants=FUNCTION)
 operator(
     "zeros_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, "

@@ -3,6 +3,8 @@
 from minitorch.ops.registry import FUNCTION, METHOD, operator
 
 operator("alias_copy(Tensor self) -> Tensor", out="alias_copy.out", variants=FUNCTION)
+operator("_conj_copy(Tensor self) -> Tensor", out="_conj_copy.out", variants=FUNCTION)
+operator("_neg_view_copy(Tensor self) -> Tensor", out="_neg_view_copy.out", variants=FUNCTION)
 operator("detach_copy(Tensor self) -> Tensor", out="detach_copy.out", variants=FUNCTION)
 operator(
     "as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",

@@ -97,6 +97,7 @@ RECORDS = [
     ),
     record("empty_like", _like, errors=lambda make: [(TypeError, "", 3)], dtypes=ANY, **UNINITIALIZED),
     record("zeros", _sizes, _filled(0), errors=_negative_size, dtypes=ANY, **NO_INPUT),
+    record("_efficientzerotensor", _sizes, _filled(0), dtypes=ANY, **NO_INPUT),
     record("ones", _sizes, _filled(1), errors=_negative_size, dtypes=ANY, **NO_INPUT),
     record(
         "full",

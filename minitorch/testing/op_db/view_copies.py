@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from minitorch.testing.op_db import views
-from minitorch.testing.op_db.record import ANY, FLOATS, OpRecord
-from minitorch.testing.op_db.samples import record
+from minitorch.testing.op_db.record import ANY, COMPLEX, FLOATS, NUMBERS, OpRecord
+from minitorch.testing.op_db.samples import record, unary
 
 EVERYTHING: dict = dict(dtypes=ANY)
 _VIEWS = {r.name.removeprefix("Tensor."): r for r in views.RECORDS}
@@ -58,6 +58,8 @@ RECORDS = [
         no_out="see `clone`",
         **EVERYTHING,
     ),
+    unary("_conj_copy", np.conj, dtypes=COMPLEX, no_out="see `clone`"),
+    unary("_neg_view_copy", np.negative, dtypes=NUMBERS, no_out="see `clone`"),
     record(
         "slice_copy",
         lambda make: [(make(4, 3), 0, 1, 3), (make(3, 4, layout="columns"), 1, 0, 4, 2)],

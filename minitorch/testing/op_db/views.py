@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import minitorch
-from minitorch.testing.op_db.record import ANY, COMPLEX, FLOATS, FLOATS_AND_COMPLEX
+from minitorch.testing.op_db.record import ANY, COMPLEX, FLOATS, FLOATS_AND_COMPLEX, NUMBERS
 from minitorch.testing.op_db.samples import record, unary
 
 EVERYTHING: dict = dict(dtypes=ANY)
@@ -407,6 +407,9 @@ COMPLEX_VIEWS = [
         errors=lambda make: [(RuntimeError, "2", make(3))],
     ),
     unary("conj", np.conj, **EVERYTHING),
+    unary("_conj", np.conj, dtypes=COMPLEX),
+    unary("_neg_view", np.negative, dtypes=NUMBERS),
+    unary("_conj_physical", np.conj, dtypes=NUMBERS),
     unary("resolve_conj", lambda x: x, **EVERYTHING),
     unary("resolve_neg", lambda x: x, **EVERYTHING),
     unary("real", np.real, **EVERYTHING),
