@@ -14,12 +14,11 @@ from minitorch.tensor.base import new_tensor
 
 @composite_explicit("_efficientzerotensor")
 def efficientzerotensor_composite(size, *, dtype=None, layout=None, device=None, pin_memory=None):
-    meta = F.empty(size, dtype=dtype, layout=layout, device="meta")
     place = as_device("cpu" if device is None else device)
     if place.type not in ("cpu", "meta"):
-        raise NotImplementedError(
-            f"_efficientzerotensor(): tensors of zeros without memory exist for cpu and meta, got the device {place}; use zeros()"
-        )
+        # A handle without memory would not say which device of several it is on.
+        return F.zeros(size, dtype=dtype, layout=layout, device=place, pin_memory=pin_memory)
+    meta = F.empty(size, dtype=dtype, layout=layout, device="meta")
     keys = tensor_keys("Dense", place.key_name) | ZERO_TENSOR
     return new_tensor(meta.handle, inference_keys(keys) if current().inference_mode else keys)
 

@@ -99,7 +99,7 @@ def _same_number(one: Any, other: Any) -> bool:
 
 def differing(one: Any, other: Any, scale: float) -> str:
     """Return how the elements of two CPU tensors of one dtype differ; empty where they do not."""
-    a, b = np.asarray(one.detach().handle), np.asarray(other.detach().handle)
+    a, b = np.asarray(one.numpy(force=True)), np.asarray(other.numpy(force=True))
     if a.shape != b.shape:
         return f"shape {a.shape}, and {b.shape} on the CPU"
     name = other.dtype.name
