@@ -510,9 +510,7 @@ FORMS = {
 
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", FORMS)
-def test_where_indices_go_is_where_pytorch_has_them(name):
-    import torch
-
+def test_where_indices_go_is_where_pytorch_has_them(name, torch):
     x, i, j = numbers(SIZE, 4, 3, 4), places(SIZE), places(SIZE, 2)
     given = [torch.from_numpy(t.numpy()) for t in (x, i, j)]
     for dims in ((0, 0, 0), (None, 0, 0), (0, None, 0), (0, 0, None), (None, None, 0)):

@@ -15,7 +15,7 @@ def array(*shape, complex=False):
 
 def same(tensor, expected):
     assert tuple(tensor.shape) == expected.shape
-    np.testing.assert_allclose(tensor.detach().numpy(), expected, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(tensor.detach().resolve_conj().numpy(), expected, rtol=1e-9, atol=1e-10)
 
 
 @pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
