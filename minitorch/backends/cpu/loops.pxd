@@ -93,7 +93,7 @@ cpdef void silu_backward_loop(float[::1] grad, float[::1] x, float[::1] out) noe
 cpdef void gelu_backward_loop(float[::1] grad, float[::1] x, float[::1] out) noexcept
 @cython.locals(block=cython.Py_ssize_t, i=cython.Py_ssize_t, n=cython.Py_ssize_t, q=cython.float, s=cython.float, v=cython.float)
 cpdef void gelu_tanh_backward_loop(float[::1] grad, float[::1] x, float[::1] out) noexcept
-@cython.locals(block=cython.Py_ssize_t, i=cython.Py_ssize_t, n=cython.Py_ssize_t)
+@cython.locals(block=cython.Py_ssize_t, i=cython.Py_ssize_t, n=cython.Py_ssize_t, g=cython.float)
 cpdef void threshold_backward_loop(float[::1] grad, float[::1] x, float threshold, float[::1] out) noexcept
 @cython.locals(a=cython.float[::1], b=cython.float[::1], e=cython.float, j=cython.Py_ssize_t, r=cython.Py_ssize_t, scale=cython.float, top=cython.float, total=cython.float)
 cpdef void softmax_loop(float[:, ::1] x, float[:, ::1] out) noexcept
