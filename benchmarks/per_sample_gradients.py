@@ -4,7 +4,7 @@ Batch norm uses its running statistics and dropout is off (eval mode): in traini
 depend on the others, or on chance.
 
     python benchmarks/per_sample_gradients.py
-    python benchmarks/per_sample_gradients.py --module torch
+    python benchmarks/per_sample_gradients.py --module torch --threads 1
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ import importlib.util
 import os
 import time
 from pathlib import Path
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
 
 DIGITS = Path(__file__).resolve().parents[1] / "examples" / "digits.py"
 
@@ -65,9 +62,14 @@ def main():
     parser.add_argument("--module", default="minitorch")
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--threads", type=int, help="as many as the library takes by itself when omitted")
     options = parser.parse_args()
+    if options.threads:
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+            os.environ[name] = str(options.threads)
     torch = importlib.import_module(options.module)
-    torch.set_num_threads(1)
+    if options.threads:
+        torch.set_num_threads(options.threads)
     func, gradient, parameters, x, y = setting(torch, options.batch)
     mapped = func.vmap(gradient, in_dims=(None, 0, 0))
 
