@@ -31,7 +31,36 @@ def is_contiguous(array) -> bool:
     return True
 
 
-class MetaArray:
+class Geometry:
+    """What follows from the `shape` and `dtype` of something that stands for an array; named and counted as NumPy's."""
+
+    __slots__ = ()
+
+    shape: tuple
+    dtype: np.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        count = 1
+        for n in self.shape:
+            count *= n
+        return count
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+
+class MetaArray(Geometry):
     """Shape, byte strides, byte offset and dtype of an array that has no memory.
 
     It is the handle of meta tensors and what shape functions return.  The attributes
@@ -59,25 +88,6 @@ class MetaArray:
         self.strides = tuple(strides)
         self.offset = offset
         self._storage_size = storage_size
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        count = 1
-        for n in self.shape:
-            count *= n
-        return count
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.dtype.itemsize
 
     @property
     def storage_size(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch.core.meta_array import Geometry
 from minitorch.dispatch.keys import CONJUGATE, NEGATIVE, ZERO_TENSOR
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.operators import F
@@ -62,7 +63,7 @@ def is_followed(tensor: Any) -> bool:
         tensor = handle.value
 
 
-class WrapperHandle:
+class WrapperHandle(Geometry):
     """The handle of a wrapper.
 
     Attributes
@@ -139,23 +140,3 @@ class WrapperHandle:
     def dtype(self) -> Any:
         """The NumPy dtype."""
         return self.value.handle.dtype
-
-    @property
-    def itemsize(self) -> int:
-        return self.value.handle.itemsize
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        count = 1
-        for n in self.shape:
-            count *= n
-        return count
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.itemsize
