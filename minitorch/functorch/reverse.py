@@ -75,12 +75,14 @@ class Pullback:
                 self.roots.append(GradientEdge(target, number) if isinstance(target, Node) else output)
                 self.places.append(place)
 
-    def __call__(self, cotangents: list[Any], keep_graph: bool) -> list[Any]:
-        """Return the gradient of each input, zeros for one that no output depends on."""
+    def __call__(self, cotangents: list[Any], keep_graph: bool, create_graph: bool | None = None) -> list[Any]:
+        """Return the gradient of each input, zeros for one that no output depends on; recorded if grad mode is on."""
+        if create_graph is None:
+            create_graph = current().grad_enabled
         found: list[Any] = [None] * len(self.inputs)
         if self.roots:
             grads = tuple([cotangents[place] for place in self.places])
-            found = gradients_at(tuple(self.roots), tuple(self.inputs), grads, keep_graph, current().grad_enabled)
+            found = gradients_at(tuple(self.roots), tuple(self.inputs), grads, keep_graph, create_graph)
         return [
             F.zeros_like(unwrap_dead(tensor)) if grad is None else unwrap_dead(grad)
             for grad, tensor in zip(found, self.inputs, strict=True)
@@ -186,7 +188,7 @@ class _VjpFunction:
                 raise RuntimeError(f"vjp_fn: cotangent {i} should be a tensor of shape {list(shape)}, and is {found}")
             if leaf.dtype.is_complex != dtype.is_complex:
                 raise RuntimeError(f"vjp_fn: cotangent {i} should be of dtype {dtype}, and is {leaf.dtype}")
-        gradients = tree_unflatten(self._pullback(leaves, retain_graph), self._in_spec)
+        gradients = tree_unflatten(self._pullback(leaves, retain_graph, create_graph), self._in_spec)
         return gradients[0] if self._single else gradients
 
 

@@ -646,3 +646,13 @@ def test_gradients_of_gradients_reach_the_outside():
     y = jvp(grad(lambda x: (x**3).sum()), (x,), (mt.ones(2),))[1]  # 6 x
     y.sum().backward()
     assert_close(x.grad, vector(6, 6))
+
+
+def test_a_pullback_is_recorded_if_asked():
+    x = vector(1, 2).requires_grad_()
+    _, pull = vjp(lambda x: x**3, x)
+    assert pull(vector(1, 1))[0].requires_grad
+    assert not pull(vector(1, 1), create_graph=False)[0].requires_grad
+    with mt.no_grad():
+        assert not pull(vector(1, 1))[0].requires_grad
+        assert pull(vector(1, 1), create_graph=True)[0].requires_grad
