@@ -350,11 +350,7 @@ def sync(tensor: TensorBase) -> None:
     RuntimeError
         If it is no functional tensor.
     """
-    if not is_functional(tensor):
-        raise RuntimeError(
-            f"_sync(): expected a functional tensor, but got {_described(tensor)}. Wrap tensors with _to_functional_tensor()."
-        )
-    tensor.handle.sync()
+    _handle_of(tensor, "_sync").sync()
 
 
 def value_without_sync(tensor: TensorBase) -> TensorBase:
@@ -365,12 +361,16 @@ def value_without_sync(tensor: TensorBase) -> TensorBase:
     RuntimeError
         If it is no functional tensor.
     """
+    return _handle_of(tensor, "_from_functional_tensor").value
+
+
+def _handle_of(tensor: TensorBase, name: str) -> FunctionalHandle:
+    """Return the handle of a functional tensor; the public function `name` was given it."""
     if not is_functional(tensor):
         raise RuntimeError(
-            f"_from_functional_tensor(): expected a functional tensor, but got {_described(tensor)}. Wrap tensors with "
-            "_to_functional_tensor()."
+            f"{name}(): expected a functional tensor, but got {_described(tensor)}. Wrap tensors with _to_functional_tensor()."
         )
-    return tensor.handle.value
+    return tensor.handle
 
 
 def write_back(wrapper_storage: FunctionalStorage) -> bool:
