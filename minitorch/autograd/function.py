@@ -124,7 +124,7 @@ class BackwardCFunction(Node, FunctionCtx):
                 F.zeros(facts[0], dtype=facts[1], device=facts[2]) if grad is None and facts is not None else grad
                 for grad, facts in zip(grads, self._output_facts, strict=True)
             ]
-        results = _backward_of(self._forward_cls)(self, *grads)
+        results = backward_of(self._forward_cls)(self, *grads)
         results = list(results) if isinstance(results, tuple) else [results]
         count = len(self._is_tensor)
         while len(results) > count and results[-1] is None:
@@ -152,7 +152,7 @@ class BackwardCFunction(Node, FunctionCtx):
             self._saved = None
 
 
-def _backward_of(cls: Any) -> Callable:
+def backward_of(cls: Any) -> Callable:
     """Return the backward function of a `Function`, whichever of its two names it has."""
     if cls.vjp is Function.vjp:
         return cls.backward

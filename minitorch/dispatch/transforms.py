@@ -8,13 +8,11 @@ to call on with it out of the way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from minitorch.dispatch.keys import FUNCTORCH_FRONT, FUNCTORCH_LAYERS
-from minitorch.dispatch.local_state import LocalState, current
+from minitorch.dispatch.local_state import current
 
 _STACK = "transforms"  # in the thread's `extra`
 
@@ -82,7 +80,9 @@ class Interpreter:
         self._outer = (outer, (state.included, state.excluded))
         self.level = len(outer) + 1
         state.extra[_STACK] = (*outer, self)
-        _go_to_the_top(state, outer)
+        if outer and outer[-1].ambient is not None and state.excluded & FUNCTORCH_FRONT:
+            # Within a kernel of the level around, as in a formula: calls enter that level from the top again.
+            state.included, state.excluded = outer[-1].ambient
         state.included |= FUNCTORCH_LAYERS
         return self
 
@@ -100,26 +100,6 @@ class Interpreter:
         are those of the call that is being interpreted.
         """
         return Lowered(self)
-
-
-def _go_to_the_top(state: LocalState, stack: tuple[Interpreter, ...]) -> None:
-    if stack and stack[-1].ambient is not None and state.excluded & FUNCTORCH_FRONT:
-        state.included, state.excluded = stack[-1].ambient
-
-
-@contextmanager
-def from_the_top() -> Iterator[None]:
-    """Scope, for kernels that run transforms of their own: calls enter the innermost transform as those of its function do.
-
-    In a kernel of a transform, such as a formula of a derivative, calls otherwise meet the keys of that transform alone.
-    """
-    state = current()
-    saved = (state.included, state.excluded)
-    _go_to_the_top(state, interpreter_stack())
-    try:
-        yield
-    finally:
-        state.included, state.excluded = saved
 
 
 class Lowered:

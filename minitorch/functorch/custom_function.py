@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.autograd.function import Function
+from minitorch.autograd.function import Function, backward_of
 from minitorch.core.pytree import tree_leaves, tree_map, tree_map_only
 from minitorch.dispatch.batching import rewrapped
 from minitorch.dispatch.local_state import current
@@ -204,7 +204,7 @@ def _of_whole_batch(cls: Any, in_dims: tuple, batch_size: int, randomness: str) 
                 given = tuple(
                     [g if g is None or d is None else level.wrap(g, d) for g, d in zip(grads, dims, strict=True)]
                 )
-                results = _backward(cls)(inner, *given)
+                results = backward_of(cls)(inner, *given)
                 results = results if isinstance(results, tuple) else (results,)
                 with level.lower():
                     return tuple([_input_gradient(level, g, d) for g, d in zip(results, in_dims, strict=False)])
@@ -222,12 +222,6 @@ def _of_whole_batch(cls: Any, in_dims: tuple, batch_size: int, randomness: str) 
 
     WholeBatch.__name__ = WholeBatch.__qualname__ = f"Vmapped{cls.__name__}"
     return WholeBatch
-
-
-def _backward(cls: Any) -> Any:
-    from minitorch.autograd.function import _backward_of
-
-    return _backward_of(cls)
 
 
 def _input_gradient(level: VmapInterpreter, grad: Any, in_dim: Any) -> Any:

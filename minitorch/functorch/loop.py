@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from minitorch.dispatch.batching import any_mapped, unwrapped
@@ -71,12 +69,6 @@ def vmap_fallback_policy(policy: str) -> _PolicyScope:
     return _PolicyScope(set_vmap_fallback_policy(policy))
 
 
-@contextmanager
-def _without_batching() -> Iterator[None]:
-    with ExcludeKeysGuard(FUNCTORCH_BATCHED):
-        yield
-
-
 class LoopKernel(Kernel):
     """The fallback of FuncTorchBatched."""
 
@@ -95,7 +87,7 @@ class LoopKernel(Kernel):
         names = list(kwargs or {})
         keyword_values, keyword_dims = unwrapped(level, [(kwargs or {})[name] for name in names])
         if not any_mapped(dims) and not any_mapped(keyword_dims):
-            with _without_batching():
+            with ExcludeKeysGuard(FUNCTORCH_BATCHED):
                 return op.call(args, kwargs)
         written = [a for a in schema.arguments if a.is_write]
         in_place = (

@@ -181,7 +181,7 @@ def refuse_as_example(op: Any, args: tuple, kwargs: dict) -> None:
         return
     except (RuntimeError, IndexError, ValueError) as error:
         raise error from None
-    except Exception:  # a shape function that asks for more than shapes and dtypes
+    except Exception:  # a shape function that asks for more than shapes and dtypes: the rule's own error is raised
         return
 
 

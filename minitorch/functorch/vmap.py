@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from minitorch.core.pytree import TreeSpec, broadcast_leaves, tree_flatten, tree_map, tree_unflatten
+from minitorch.core.pytree import TreeSpec, broadcast_leaves, tree_flatten, tree_unflatten
 from minitorch.functorch import randomness as random_modes
 from minitorch.functorch.interpreters import VmapInterpreter
 from minitorch.functorch.layout import batched
@@ -207,8 +207,3 @@ def _run_in_chunks(
         for parts, place in zip(zip(*columns, strict=True), places, strict=True)
     ]
     return tree_unflatten(joined, out_spec)
-
-
-def batched_map(level: VmapInterpreter, tree: Any, dims: Any) -> Any:
-    """Return a tree with its tensors batched at a level along `dims`, a tree of the same structure; None leaves one as it is."""
-    return tree_map(lambda leaf, dim: leaf if dim is None else level.wrap(leaf, dim), tree, dims)

@@ -102,11 +102,6 @@ def wrap_grad(value: TensorBase, owner: Interpreter) -> Any:
     return new_tensor(GradHandle(value, owner), (value.key_set & ~_INNER_KEYS) | _NORMAL | FUNCTORCH_GRAD_WRAPPER)
 
 
-def is_batched(tensor: Any) -> bool:
-    """Return whether a tensor stands for one example of many."""
-    return isinstance(tensor, TensorBase) and isinstance(tensor.handle, BatchedHandle)
-
-
 def is_grad_tracking(tensor: Any) -> bool:
     """Return whether `grad`, `vjp` or `jvp` follow a tensor."""
     return isinstance(tensor, TensorBase) and isinstance(tensor.handle, GradHandle)
