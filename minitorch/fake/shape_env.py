@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import sympy
 
 from minitorch.core.symbolic import SymInt
-from minitorch.fake.size_expressions import OPERATIONS, SYMBOLIC_TYPES, compute, expression_of, python_value
+from minitorch.fake.size_expressions import OPERATIONS, SYMBOLIC_TYPES, FloorDiv, compute, expression_of, python_value
 
 
 class GuardOnDataDependentSymNode(RuntimeError):
@@ -338,17 +338,19 @@ class ShapeEnv:
         if not isinstance(condition, sympy.core.relational.Relational):
             return None
         difference = sympy.expand(self._from_lowest(condition.lhs) - self._from_lowest(condition.rhs))
-        if isinstance(condition, sympy.Eq):
-            return difference.is_zero
-        if isinstance(condition, sympy.Ne):
-            return None if difference.is_zero is None else not difference.is_zero
+        least, most = _bound(difference, -1), _bound(difference, 1)
+        if isinstance(condition, (sympy.Eq, sympy.Ne)):
+            is_zero = difference.is_zero
+            if is_zero is None and (least.is_positive or most.is_negative):
+                is_zero = False
+            return is_zero if isinstance(condition, sympy.Eq) or is_zero is None else not is_zero
         if isinstance(condition, sympy.StrictGreaterThan):
-            return difference.is_positive
+            return _either(least.is_positive, most.is_nonpositive)
         if isinstance(condition, sympy.GreaterThan):
-            return difference.is_nonnegative
+            return _either(least.is_nonnegative, most.is_negative)
         if isinstance(condition, sympy.StrictLessThan):
-            return difference.is_negative
-        return difference.is_nonpositive
+            return _either(most.is_negative, least.is_nonnegative)
+        return _either(most.is_nonpositive, least.is_positive)
 
     def _from_lowest(self, expr: Any) -> Any:
         """Return an expression in how much its symbols exceed their lowest values."""
@@ -457,6 +459,28 @@ class ShapeEnv:
     def format_guards(self) -> str:
         """Return the guards, one a line."""
         return "\n".join(f" - {guard}" for guard in self.guards)
+
+
+def _either(holds: Any, fails: Any) -> bool | None:
+    return True if holds else False if fails else None
+
+
+def _bound(expr: Any, side: int) -> Any:
+    """Return a simpler expression that is never above (`side` -1) or below (1) a sum: without floors and remainders."""
+    parts = [atom for atom in expr.atoms(FloorDiv, sympy.Mod) if atom.args[1].is_Integer and atom.args[1] > 0]
+    for part in parts:
+        factor = expr.coeff(part, 1)
+        rest = sympy.expand(expr - factor * part)
+        if not factor.is_number or rest.has(part):
+            continue
+        value, divisor = part.args
+        upper = (factor > 0) == (side > 0)
+        if isinstance(part, FloorDiv):
+            limit = value / divisor if upper else (value - divisor + 1) / divisor
+        else:
+            limit = divisor - 1 if upper else sympy.S.Zero
+        expr = sympy.expand(rest + factor * limit)
+    return expr
 
 
 def _age(symbol: Any) -> tuple[int, int]:

@@ -37,7 +37,7 @@ class FloorDiv(sympy.Function):
             return sympy.Integer(int(base) // int(divisor))
         if divisor == 1:
             return base
-        if isinstance(base, FloorDiv):  # (a // b) // c is a // (b * c)
+        if isinstance(base, FloorDiv) and divisor.is_positive:  # (a // b) // c is a // (b * c)
             return FloorDiv(base.args[0], base.args[1] * divisor)
         # Parts of a sum that the divisor divides come out of the division.
         whole, rest = sympy.S.Zero, sympy.S.Zero
