@@ -81,15 +81,15 @@ from minitorch.tensor.creation import (
 from minitorch.tensor.printing import set_printoptions
 from minitorch.tensor.promotion import result_type
 from minitorch.tensor.tensor import Tensor
+from minitorch.version import __version__
 
-__version__ = "0.1.0"
 newaxis = None
 
 # Imported when first named: `import minitorch` stays light.
 _SUBMODULES = frozenset(
     (
-        "accelerator", "amp", "backends", "cpu", "cuda", "fft", "func", "library", "linalg", "masked", "nn", "optim",
-        "serialization", "signal", "special", "testing", "tools", "utils",
+        "accelerator", "amp", "as_torch", "backends", "cpu", "cuda", "distributed", "fft", "func", "jit", "library", "linalg",
+        "masked", "nn", "optim", "serialization", "signal", "special", "testing", "tools", "types", "utils", "version",
     )
 )
 _SERIALIZATION = ("load", "save")
@@ -109,6 +109,24 @@ _OF_AUTOCAST = frozenset(
         "set_autocast_dtype", "set_autocast_enabled",
     )
 )
+_OF_NUMERIC_SETTINGS = frozenset(
+    (
+        "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_float32_matmul_precision",
+        "is_deterministic_algorithms_warn_only_enabled", "set_deterministic_debug_mode", "set_float32_matmul_precision",
+        "set_flush_denormal", "use_deterministic_algorithms",
+    )
+)
+_OF_OLD_NAMES = ("set_default_tensor_type", "typename")
+_ELSEWHERE = {
+    "AcceleratorError": "errors",
+    "OutOfMemoryError": "errors",
+    "GradScaler": "amp",
+    "UntypedStorage": "tensor.storage",
+    "is_storage": "tensor.storage",
+    "is_anomaly_check_nan_enabled": "autograd.anomaly",
+    "is_anomaly_enabled": "autograd.anomaly",
+    "set_anomaly_enabled": "autograd.anomaly",
+}
 _OF_DEVICE_MODULES = {"_register_device_module": "register_device_module", "get_device_module": "get_device_module"}
 
 
@@ -142,6 +160,21 @@ def __getattr__(name):
         from minitorch import autocast_mode
 
         return getattr(autocast_mode, name)
+    if name in _OF_NUMERIC_SETTINGS:
+        from minitorch.core import numeric_settings
+
+        return getattr(numeric_settings, name)
+    if name in _OF_OLD_NAMES or name.endswith("Tensor"):
+        from minitorch.tensor import legacy_types
+
+        if name in legacy_types.NAMES:
+            return legacy_types.tensor_type(name)
+        if name in _OF_OLD_NAMES:
+            return getattr(legacy_types, name)
+    if name in _ELSEWHERE:
+        from importlib import import_module
+
+        return getattr(import_module(f"minitorch.{_ELSEWHERE[name]}"), name)
     if name in _OF_DEVICE_MODULES:
         from minitorch.backends import device_modules
 

@@ -394,13 +394,26 @@ def from_numpy(array: np.ndarray) -> Any:
     return _lifted(borrow(wrap(result)))
 
 
+class _OfCapsule:
+    """An object that gives out a capsule which was taken from another one, of memory that the CPU sees."""
+
+    def __init__(self, capsule: Any):
+        self._capsule = capsule
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
     """Return a tensor that shares the memory of an object that exports DLPack."""
     if isinstance(ext_tensor, TensorBase):
         return ext_tensor.clone() if copy else ext_tensor.alias()
     if exchange.is_on_cuda(ext_tensor):
         return _adopted(ext_tensor, None, device, copy)
-    array = np.from_dlpack(ext_tensor)
+    array = np.from_dlpack(_OfCapsule(ext_tensor) if type(ext_tensor).__name__ == "PyCapsule" else ext_tensor)
     result = wrap(_foreign_array(array.copy() if copy else array, None))
     return _finish(result if copy else borrow(result), device, False)
 

@@ -5,7 +5,7 @@ _OF_DEVICE_MODULES = ("generate_methods_for_privateuse1_backend", "rename_privat
 
 def __getattr__(name):
     # Imported when first named: `import minitorch` stays light.
-    if name in ("_python_dispatch", "checkpoint", "data", "flop_counter"):
+    if name in ("_python_dispatch", "checkpoint", "data", "dlpack", "flop_counter", "hooks"):
         from importlib import import_module
 
         return import_module(f"minitorch.utils.{name}")
