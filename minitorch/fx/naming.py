@@ -144,6 +144,7 @@ _PUBLIC_MODULES = (
     "minitorch.backends",
     "minitorch.utils.checkpoint",
     "minitorch.fx",
+    "minitorch.fx._symbolic_trace",
 )
 _public_names: dict[int, str] = {}  # by id: what is listed lives as long as its module
 _scanned: set[str] = set()
