@@ -154,7 +154,7 @@ def _scan(module_name: str) -> None:
     module = sys.modules[module_name]
     prefix = "torch" + module_name.removeprefix("minitorch")
     for name, value in list(vars(module).items()):
-        if getattr(value, "_replaced_for_tracing", False):
+        if isinstance(value, types.FunctionType) and getattr(value, "_replaced_for_tracing", False):
             value = value.__wrapped__
         if name.startswith("__") or isinstance(value, types.ModuleType) or not callable(value):
             continue
