@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from minitorch.fx.codegen import PyTreeCodeGen, PythonCode
+from minitorch.fx.codegen import PythonCode, PyTreeCodeGen
 from minitorch.fx.graph import Graph
 from minitorch.fx.node import Node
 from minitorch.fx.saved_graph import reduce_graph_module
