@@ -30,7 +30,7 @@ class PythonCode:
     globals : dict
         Values of the names that the source does not define.
     _lineno_map : dict
-        Index of the node that a line of the source is of, by line; the ``def`` is line 1.
+        Index of the node that a line of the source is of, by the line's number counted from the ``def``.
     _prologue_start : int
         The line of the source that has the ``def``.
     """
@@ -333,10 +333,9 @@ class CodeGen:
         code: list[str] = []
         for i, text in lines:
             for line in text.removesuffix("\n").split("\n"):
-                numbers[len(code) + offset] = i
-                code.append(line)
-        while code and not code[0]:
-            code.pop(0)
+                if line or code:  # none that are empty at the start
+                    numbers[len(code) + offset] = i
+                    code.append(line)
         body = "\n".join("    " + line for line in [*code, ""])
         return PythonCode(f"\n{wraps}\n\n{head}\n{body}", writer.globals, numbers, wraps.count("\n") + 4)
 

@@ -97,7 +97,7 @@ def slices(torch):
 def unpacking(torch):
     def f(x):
         a, b = x.chunk(2)
-        (c, d), e = a.split(1)
+        (c, d), e = a.split([2, 1])
         return a * b + c + d + e
 
     return f
@@ -114,7 +114,7 @@ def nested_results(torch):
 @program
 def nested_arguments(torch):
     def f(x, y):
-        return torch.stack([x, torch.cat((x, y), 0)]), torch.einsum("ij,jk->ik", x, y)
+        return torch.stack([x, torch.cat((x, y), 0)]), torch.einsum("ij,kj->ik", x, y)
 
     return f
 
@@ -343,7 +343,7 @@ def attention(torch):
             b, t, c = x.size()
             q, k, v = self.project(x).split(4, dim=2)
             q = q.view(b, t, 2, c // 2).transpose(1, 2)
-            weights = (q @ k.view(b, t, 2, 2).transpose(-2, -1)) * (1.0 / math.sqrt(2))
+            weights = (q @ k.view(b, t, 2, 2).permute(0, 2, 3, 1)) * (1.0 / math.sqrt(2))
             weights = weights.masked_fill(torch.tril(torch.ones(3, 3)) == 0, float("-inf"))
             weights = torch.nn.functional.softmax(weights, dim=-1)
             return (weights @ v.view(b, t, 2, 2).transpose(1, 2)).transpose(1, 2).contiguous().view(b, t, c)
