@@ -88,8 +88,9 @@ newaxis = None
 # Imported when first named: `import minitorch` stays light.
 _SUBMODULES = frozenset(
     (
-        "accelerator", "amp", "as_torch", "backends", "cpu", "cuda", "distributed", "fft", "func", "jit", "library", "linalg",
-        "masked", "nn", "optim", "serialization", "signal", "special", "testing", "tools", "types", "utils", "version",
+        "accelerator", "amp", "as_torch", "backends", "cpu", "cuda", "distributed", "fft", "func", "fx", "jit",
+        "library", "linalg", "masked", "nn", "optim", "serialization", "signal", "special", "testing", "tools", "types",
+        "utils", "version",
     )
 )
 _SERIALIZATION = ("load", "save")
