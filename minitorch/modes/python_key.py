@@ -86,7 +86,7 @@ class PreDispatchKernel(Kernel):
         with handled_by() as mode:
             result = _ask_mode(mode, op, (), args, {} if kwargs is None else kwargs, entry)
         if result is NotImplemented:
-            raise TypeError(f"Multiple dispatch failed for '{op}'; {type(mode).__name__}, at PreDispatch, returned NotImplemented")
+            raise TypeError(f"Multiple dispatch failed for '{op}'; {type(mode).__name__} at PreDispatch returned NotImplemented")
         return convert_returns(op.schema, op.qualname, result)
 
 
