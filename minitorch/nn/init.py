@@ -11,6 +11,7 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.ops import functions as F
+from minitorch.ops.overriding import overridable
 from minitorch.tensor.tensor import Tensor
 
 __all__ = [
@@ -66,6 +67,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
+@overridable
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None
 ) -> Tensor:
@@ -74,6 +76,7 @@ def uniform_(
         return tensor.uniform_(a, b, generator=generator)
 
 
+@overridable
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None
 ) -> Tensor:
@@ -133,6 +136,7 @@ def _reject_uniforms(tensor: Tensor, mean: float, std: float, a: float, b: float
         waiting = refused if waiting is None else waiting & refused
 
 
+@overridable
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with `val`."""
     with no_grad():
@@ -222,6 +226,7 @@ def _is_empty(tensor: Tensor) -> bool:
     return False
 
 
+@overridable
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,
