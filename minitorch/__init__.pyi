@@ -46,6 +46,7 @@ from minitorch.core.memory_format import preserve_format as preserve_format
 from minitorch.core.promotion import can_cast as can_cast
 from minitorch.core.promotion import promote_types as promote_types
 from minitorch.core.size import Size as Size
+from minitorch.ops.overriding import seen_by_modes as seen_by_modes
 from minitorch.random import Generator as Generator
 from minitorch.random import default_generator as default_generator
 from minitorch.random import get_rng_state as get_rng_state
@@ -76,6 +77,7 @@ from minitorch import masked as masked
 from minitorch import nn as nn
 from minitorch import ops as ops
 from minitorch import optim as optim
+from minitorch import overrides as overrides
 from minitorch import serialization as serialization
 from minitorch import signal as signal
 from minitorch import special as special

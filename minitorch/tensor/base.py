@@ -28,6 +28,7 @@ from minitorch.dispatch.keys import (
     DEFAULT_INCLUDED,
     FUNCTIONALIZE,
     FUNCTORCH_KEYS,
+    PYTHON,
     PYTHON_KEYS,
     DispatchKey,
 )
@@ -41,6 +42,7 @@ PARAMETER_CLASS = None  # nn.Parameter
 # C integers when compiled.
 _AD_INPLACE_OR_VIEW = AD_INPLACE_OR_VIEW
 _NORMAL_KEYS = AD_INPLACE_OR_VIEW | AUTOGRAD_KEYS
+_PYTHON = PYTHON
 # What a plain tensor may carry: only instances of classes with __torch_dispatch__ have the Python keys.
 _NO_PYTHON = 0xFFFFFFFFFFFFFFFF & ~PYTHON_KEYS
 
@@ -206,7 +208,8 @@ class TensorBase(KeyedObject):
         shape = self.shape_cache
         if shape is None:
             shape = tuple.__new__(Size, self.handle.shape)
-            self.shape_cache = shape
+            if not self.key_set & _PYTHON:  # a subclass may be asked each time
+                self.shape_cache = shape
         return shape
 
     def size(self, dim=None):
@@ -214,7 +217,8 @@ class TensorBase(KeyedObject):
         shape = self.shape_cache
         if shape is None:
             shape = tuple.__new__(Size, self.handle.shape)
-            self.shape_cache = shape
+            if not self.key_set & _PYTHON:  # a subclass may be asked each time
+                self.shape_cache = shape
         if dim is None:
             return shape
         count = len(shape)
@@ -239,12 +243,18 @@ class TensorBase(KeyedObject):
 
     @property
     def layout(self):
+        if self.key_set & _PYTHON:  # a wrapper subclass says what it is
+            return getattr(self.handle, "declared_layout", strided)
         return strided
 
     @property
     def device(self):
         if self.key_set & _WRAPPER_KEYS:
             return self.handle.value.device
+        if self.key_set & _PYTHON:
+            declared = getattr(self.handle, "declared_device", None)
+            if declared is not None:
+                return declared
         backend = (self.key_set & BACKEND_MASK).bit_length() - 1
         return DEVICE_OF_BACKEND[backend](self.handle)
 
