@@ -355,7 +355,12 @@ def accumulate_into(leaf, grad, create_graph):
     tensor: TensorBase = grad
     if not create_graph and is_owned(tensor, _references_at_leaf) and tensor.handle.strides == leaf.handle.strides:
         leaf.grad_slot = bare_copy(tensor)
-    elif not create_graph and tensor.key_set & _PYTHON and is_alone(tensor, _references_at_leaf):
+    elif (
+        not create_graph
+        and tensor.key_set & _PYTHON
+        and not tensor._handle_is_all
+        and is_alone(tensor, _references_at_leaf)
+    ):
         leaf.grad_slot = tensor.detach()
     else:
         leaf.grad_slot = _copy_for(leaf, grad, create_graph)
