@@ -46,24 +46,10 @@ class Constants:
             if other is not None and other.storage_cell is cell:
                 other.constant = None
 
-    def fold(self, func: Any, args: tuple, kwargs: dict, results: list) -> None:
-        """Run an operator on the constants that stand beside its arguments, and put what comes out beside its results."""
-        value = func.call(known(args), {name: known(v) for name, v in kwargs.items()} or None)
-        for fake, constant in zip(results, flat(value), strict=True):
-            if fake.constant is not constant and constant.numel() <= LARGEST:
-                self.set(fake, constant)
 
-
-def known(value: Any) -> Any:
+def elements(value: Any) -> Any:
     """Return an argument with constants in place of fake tensors."""
     constant = getattr(value, "constant", None)
     if constant is not None:
         return constant
-    return type(value)(known(item) for item in value) if type(value) in (list, tuple) else value
-
-
-def flat(result: Any) -> list:
-    """Return the results of a call as a list."""
-    if isinstance(result, (list, tuple)):
-        return [item for part in result for item in flat(part)]
-    return [result]
+    return type(value)(elements(item) for item in value) if type(value) in (list, tuple) else value

@@ -67,6 +67,16 @@ class Placement:
             self.device = tensors[0].device
         else:
             self.device = common_device(func, tensors)
+            if func.schema.is_mutable and func.basename not in _MIXED:
+                self._check_written(func, args, kwargs)
+
+    def _check_written(self, func: Any, args: tuple, kwargs: dict) -> None:
+        """Raise for a 0-dim CPU tensor that results on another device would be written to."""
+        for index, argument in enumerate(func.schema.arguments):
+            if argument.is_write:
+                value = args[index] if index < len(args) else kwargs.get(argument.name)
+                if isinstance(value, TensorBase) and value.device is not self.device:
+                    raise FakeTensorDeviceMismatchError(func, value.device, self.device)
 
     def of(self, number: int) -> Any:
         """Return the device of result `number`."""

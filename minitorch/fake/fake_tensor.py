@@ -16,6 +16,7 @@ from minitorch.core.device import dispatch_key_name
 from minitorch.core.dtype import get_default_dtype
 from minitorch.core.meta_array import MetaArray
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, CONJUGATE, NEGATIVE, ZERO_TENSOR
+from minitorch.dispatch.mode_stack import disable_all_modes
 from minitorch.dispatch.tensor_keys import inference_keys, python_keys, tensor_keys
 from minitorch.ops.overriding import disabled_torch_function_impl
 from minitorch.tensor.base import TensorBase
@@ -183,12 +184,22 @@ class FakeTensor(Tensor):
             result._set_requires_grad(True)
         memo[id(self)] = result
         if self.constant is not None:
-            self.fake_mode.constants.set(result, self.constant.clone())
+            with disable_all_modes():
+                self.fake_mode.constants.set(result, self.constant.clone())
         if self.grad is not None:
             result.grad = deepcopy(self.grad, memo)
         for name, value in attributes_of(self).items():
             if name != "constant":
                 setattr(result, name, deepcopy(value, memo))
+        return result
+
+    def __copy__(self) -> FakeTensor:
+        result = self.data
+        if self.requires_grad:
+            result._set_requires_grad(True)
+        for name, value in attributes_of(self).items():
+            if name != "constant":
+                setattr(result, name, value)
         return result
 
     def __reduce_ex__(self, protocol: Any) -> Any:

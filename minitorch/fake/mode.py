@@ -16,11 +16,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from minitorch.core.layout import strided
+from minitorch.core.pytree import tree_leaves, tree_map
 from minitorch.dispatch.fake_impl import run_fake_impl
 from minitorch.dispatch.mode_stack import InfraSlot, disable_all_modes, infra_mode, mode_stack, set_mode_stack
 from minitorch.dispatch.namespace import overload_of
 from minitorch.dispatch.tags import Tag
-from minitorch.fake.constants import Constants, flat
+from minitorch.fake.constants import LARGEST, Constants, elements
 from minitorch.fake.converter import FakeTensorConverter
 from minitorch.fake.devices import Placement
 from minitorch.fake.dynamic_shapes import UNKNOWN, new_size
@@ -165,13 +166,10 @@ class FakeTensorMode(TorchDispatchMode):
             kwargs = {name: self._converted(value, func) for name, value in kwargs.items()}
             tensors = _tensors((*args, *kwargs.values()))
         _refuse_layouts(func, kwargs)
-        known = bool(tensors) and all(t.constant is not None for t in tensors) and _is_pure(func, kwargs)
-        if known and func.qualname == "aten::_local_scalar_dense":
-            return func.call((tensors[0].constant,), None)
+        if tensors and all(t.constant is not None for t in tensors) and _is_pure(func, kwargs):
+            return self._run_known(func, args, kwargs, tensors)
         result = self._run(func, args, kwargs, tensors)
-        if known:
-            self.constants.fold(func, args, kwargs, flat(result))
-        elif func.schema.is_mutable:
+        if func.schema.is_mutable:
             for index, argument in enumerate(func.schema.arguments):
                 if argument.is_write:
                     value = args[index] if index < len(args) else kwargs.get(argument.name)
@@ -179,7 +177,25 @@ class FakeTensorMode(TorchDispatchMode):
                         self.constants.forget(written)
         return result
 
-    def _run(self, func: Any, args: tuple, kwargs: dict, tensors: list) -> Any:
+    def _run_known(self, func: Any, args: tuple, kwargs: dict, tensors: list) -> Any:
+        """Return the result of an operator of constants: of constants too, where they are small enough."""
+        value = func.call(elements(args), {name: elements(v) for name, v in kwargs.items()} or None)
+        try:
+            result = self._run(func, args, kwargs, tensors, with_symbols=False)
+        except (DataDependentOutputException, DynamicOutputShapeException):
+            return tree_map(self._of_known, value)
+        for fake, constant in zip(tree_leaves(result), tree_leaves(value), strict=True):
+            if isinstance(fake, FakeTensor) and fake.constant is not constant and constant.numel() <= LARGEST:
+                self.constants.set(fake, constant)
+        return result
+
+    def _of_known(self, value: Any) -> Any:
+        """Return a fake tensor for a new real one whose elements are known."""
+        if not isinstance(value, TensorBase):
+            return value
+        return self.converter.from_real_tensor(self, value, make_constant=value.numel() <= LARGEST, remember=False)
+
+    def _run(self, func: Any, args: tuple, kwargs: dict, tensors: list, with_symbols: bool = True) -> Any:
         """Return the result of an operator of fake tensors (Note [What a fake call does])."""
         if func.fake_impls:
             with self:
@@ -198,7 +214,7 @@ class FakeTensorMode(TorchDispatchMode):
             result = func.call(tuple([stand_ins.enter(value) for value in args]), keywords)
         except NeedsElementsError as error:
             exception = _without_elements(func, error)
-            if not self._allows(exception):
+            if not with_symbols or not self._allows(exception):
                 raise exception from error
             return self._run_unknown(func, args, kwargs, exception)
         except MissingKernelError as error:
@@ -226,7 +242,7 @@ class FakeTensorMode(TorchDispatchMode):
         """Return the fake counterpart of a tensor that was just made of Python data."""
         if func.basename == "lift_fresh_copy":
             real = real.clone()
-        return self.converter.from_real_tensor(self, real, make_constant=real.numel() <= 1, remember=False)
+        return self._of_known(real)
 
     def _converted(self, value: Any, func: Any) -> Any:
         """Return an argument with fake tensors of this mode for the tensors in it."""
