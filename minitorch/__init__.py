@@ -61,6 +61,7 @@ from minitorch.core.symbolic import (
     sym_sqrt,
     sym_sum,
 )
+from minitorch.ops.overriding import seen_by_modes
 from minitorch.random import (
     Generator,
     default_generator,
@@ -82,6 +83,9 @@ from minitorch.tensor.printing import set_printoptions
 from minitorch.tensor.promotion import result_type
 from minitorch.tensor.tensor import Tensor
 
+tensor, as_tensor, asarray, from_numpy = map(seen_by_modes, (tensor, as_tensor, asarray, from_numpy))
+del seen_by_modes
+
 __version__ = "0.1.0"
 newaxis = None
 
@@ -89,7 +93,7 @@ newaxis = None
 _SUBMODULES = frozenset(
     (
         "accelerator", "amp", "backends", "cpu", "cuda", "fft", "func", "library", "linalg", "masked", "nn", "optim",
-        "serialization", "signal", "special", "testing", "tools", "utils",
+        "overrides", "serialization", "signal", "special", "testing", "tools", "utils",
     )
 )
 _SERIALIZATION = ("load", "save")

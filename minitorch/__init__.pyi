@@ -64,6 +64,7 @@ from minitorch.core.symbolic import sym_min as sym_min
 from minitorch.core.symbolic import sym_not as sym_not
 from minitorch.core.symbolic import sym_sqrt as sym_sqrt
 from minitorch.core.symbolic import sym_sum as sym_sum
+from minitorch.ops.overriding import seen_by_modes as seen_by_modes
 from minitorch.random import Generator as Generator
 from minitorch.random import default_generator as default_generator
 from minitorch.random import get_rng_state as get_rng_state
@@ -93,6 +94,7 @@ from minitorch import masked as masked
 from minitorch import nn as nn
 from minitorch import ops as ops
 from minitorch import optim as optim
+from minitorch import overrides as overrides
 from minitorch import serialization as serialization
 from minitorch import signal as signal
 from minitorch import special as special

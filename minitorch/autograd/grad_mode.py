@@ -8,6 +8,7 @@ from typing import Any
 
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS
 from minitorch.dispatch.local_state import LocalState, current
+from minitorch.ops.overriding import overridable
 
 
 def _decorate(scope_factory: Any, function: Any) -> Any:
@@ -197,6 +198,7 @@ def is_inference_mode_enabled() -> bool:
     return current().inference_mode
 
 
+@overridable
 def is_inference(tensor: Any) -> bool:
     """Return whether a tensor was made in inference mode."""
     return tensor.is_inference()

@@ -12,6 +12,7 @@ from typing import Any
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.core.deprecation import old_name
 from minitorch.ops import functions as F
+from minitorch.ops.overriding import overridable
 from minitorch.tensor.tensor import Tensor
 
 __all__ = [
@@ -67,6 +68,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
+@overridable
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None
 ) -> Tensor:
@@ -75,6 +77,7 @@ def uniform_(
         return tensor.uniform_(a, b, generator=generator)
 
 
+@overridable
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None
 ) -> Tensor:
@@ -134,6 +137,7 @@ def _reject_uniforms(tensor: Tensor, mean: float, std: float, a: float, b: float
         waiting = refused if waiting is None else waiting & refused
 
 
+@overridable
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with `val`."""
     with no_grad():
@@ -223,6 +227,7 @@ def _is_empty(tensor: Tensor) -> bool:
     return False
 
 
+@overridable
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,

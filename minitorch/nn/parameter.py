@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
+from minitorch.ops.overriding import disabled_torch_function_impl
 from minitorch.tensor.base import TensorBase, set_classes
 from minitorch.tensor.tensor import Tensor
 
@@ -36,6 +37,9 @@ class Parameter(Tensor, metaclass=_ParameterClass):
     Parameter containing:
     tensor([1., 1.], requires_grad=True)
     """
+
+    # Results of operators are plain tensors; so they are for subclasses of this one.
+    __torch_function__ = disabled_torch_function_impl
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         if data is None:
