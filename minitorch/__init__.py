@@ -66,7 +66,7 @@ newaxis = None
 # Imported when first named: `import minitorch` stays light.
 _SUBMODULES = frozenset(
     (
-        "accelerator", "amp", "backends", "cpu", "cuda", "fft", "func", "library", "linalg", "masked", "nn", "optim",
+        "accelerator", "amp", "backends", "cpu", "cuda", "fft", "func", "fx", "library", "linalg", "masked", "nn", "optim",
         "serialization", "signal", "special", "testing", "tools", "utils",
     )
 )
