@@ -60,6 +60,8 @@ class PythonKeyTracer(TracerBase):
     tensor_tracker : TensorTracker
     record_stack_traces : bool
         Whether nodes get the stack of the call that made them, in ``node.stack_trace``.
+    node_meta : dict
+        What new nodes of calls get into their ``meta``.
     """
 
     def __init__(self, record_stack_traces: bool = False) -> None:
@@ -69,6 +71,7 @@ class PythonKeyTracer(TracerBase):
         self.tensor_tracker = TensorTracker()
         self.record_stack_traces = record_stack_traces
         self.symbols: Any = None
+        self.node_meta: dict[str, Any] = {}
         self._attributes: dict[int, str] = {}
 
     def create_arg(self, a: Any) -> Any:
@@ -95,6 +98,7 @@ class PythonKeyTracer(TracerBase):
     def create_call(self, func: Any, args: Any, kwargs: Any, name: str | None = None) -> Proxy:
         """Write a call into the graph; return the proxy of its result."""
         proxy = self.create_proxy("call_function", func, args, kwargs, name=name)
+        proxy.node.meta.update(self.node_meta)
         if self.record_stack_traces:
             proxy.node.stack_trace = _user_stack()
         return proxy
