@@ -500,10 +500,8 @@ class Graph:
         return scope()
 
     def __str__(self) -> str:
-        names: list[str] = []
-        returns = [""]
-        lines = [node.format_node(names, returns) for node in self.nodes]
-        return "\n    ".join([f"graph({', '.join(names)}){returns[0]}:", *[line for line in lines if line]])
+        lines = [node.format_node() for node in self.nodes]
+        return "\n    ".join(["graph():", *[line for line in lines if line]])
 
     def print_tabular(self) -> None:
         """Print the nodes as a table."""

@@ -1,4 +1,4 @@
-"""`Interpreter` runs a graph node by node; `Transformer` does so to make another graph."""
+"""`Interpreter`: runs a graph node by node."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from minitorch.fx import traceback as fx_traceback
 from minitorch.fx.codegen import last_uses
 from minitorch.fx.graph import Graph
-from minitorch.fx.graph_module import GraphModule, get_attribute
+from minitorch.fx.graph_module import get_attribute
 from minitorch.fx.node import Argument, Node, Target, map_arg
 from minitorch.nn.modules.module import Module
 
-__all__ = ["Interpreter", "Transformer"]
+__all__ = ["Interpreter"]
 
 
 class Interpreter:
@@ -195,80 +195,3 @@ class Interpreter:
             return self.env[node]
 
         return map_arg(args, load)
-
-
-class Transformer(Interpreter):
-    """Runs a graph on proxies, which record another graph.
-
-    A subclass overrides the methods of ops, and returns other calls than it was asked for; `transform` gives the new
-    module.
-
-    Examples
-    --------
-    >>> from minitorch import fx
-    >>> class NegToAbs(fx.Transformer):
-    ...     def call_function(self, target, args, kwargs):
-    ...         if target is minitorch.neg:
-    ...             return minitorch.abs(*args, **kwargs)
-    ...         return super().call_function(target, args, kwargs)
-    >>> module = NegToAbs(fx.symbolic_trace(lambda x: minitorch.neg(x) * 2)).transform()
-    >>> module(minitorch.tensor(-3.0))
-    tensor(6.)
-    """
-
-    def __init__(self, module: GraphModule):
-        from minitorch.fx.transforming import TransformerTracer
-
-        super().__init__(module)
-        self.new_graph = Graph()
-        self.new_graph.set_codegen(module.graph._codegen)
-        self.tracer = TransformerTracer(self.new_graph, type(self), module)
-        self.tracer.root = module
-
-    def placeholder(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Record an input; return its proxy."""
-        assert isinstance(target, str)
-        return self._proxy(self.new_graph.placeholder(target, default_value=args[0] if args else ...))
-
-    def get_attr(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Record that an attribute is taken; return its proxy."""
-        return self.tracer.create_proxy("get_attr", target, args, kwargs)
-
-    def call_module(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Record a call of a submodule; return its proxy."""
-        assert isinstance(target, str)
-        return self.tracer.call_module(self.fetch_attr(target), self.module.forward, args, kwargs)
-
-    def call_function(self, target: Target, args: tuple[Argument, ...], kwargs: dict[str, Any]) -> Any:
-        """Record a call of a function; return its proxy."""
-        return self.tracer.create_proxy("call_function", target, args, kwargs)
-
-    def _proxy(self, node: Node) -> Any:
-        from minitorch.fx.proxy import Proxy
-
-        return Proxy(node, self.tracer)
-
-    def transform(self) -> GraphModule:
-        """Return a module of the graph that the run recorded.
-
-        Names and meta of nodes that are as they were stay.
-        """
-        from minitorch.fx.proxy import Proxy
-
-        with fx_traceback.preserve_node_meta():
-            result = super().run(enable_io_processing=False)
-        if result is not None:
-            value = map_arg_proxies(result, lambda proxy: proxy.node if isinstance(proxy, Proxy) else proxy)
-            output = self.new_graph.output(value)
-            old = next(iter(reversed(self.graph.nodes)))
-            if old.op == "output":
-                output.type = old.type
-                output.meta.update(old.meta)
-        return GraphModule(self.module, self.new_graph)
-
-
-def map_arg_proxies(value: Any, fn: Any) -> Any:
-    """Return arguments with ``fn(leaf)`` in place of each leaf, proxies among them."""
-    from minitorch.fx.node import map_aggregate
-
-    return map_aggregate(value, fn)

@@ -6,7 +6,8 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from minitorch.dispatch.namespace import OpOverload, OpOverloadPacket
+from minitorch.dispatch.namespace import OpOverload, OpOverloadPacket, ops
+from minitorch.functional import _assert
 from minitorch.fx.immutable_collections import immutable_dict, immutable_list
 from minitorch.fx.naming import qualified_name, type_text
 
@@ -20,7 +21,7 @@ Target = Callable[..., Any] | str
 
 OPS = ("placeholder", "get_attr", "call_function", "call_method", "call_module", "output")
 
-_side_effectful_functions: set[Any] = {operator.setitem}
+_side_effectful_functions: set[Any] = {operator.setitem, _assert, ops.aten._assert_async.msg}
 
 
 def has_side_effect(fn: Any) -> Any:
