@@ -278,16 +278,18 @@ def analyse(
 # -- after the graph has run -----------------------------------------------------------------------
 
 
-def write_updates(info: ProgramInfo, inputs: Sequence[Any], graph_outputs: Sequence[Any]) -> None:
-    """Give the inputs that a function changes their new values and geometry."""
-    for position, index in enumerate(info.updated):
+def write_updates(
+    info: ProgramInfo, inputs: Sequence[Any], graph_outputs: Sequence[Any], data_written: bool = False
+) -> None:
+    """Give the inputs that a function changes their new values and geometry; the geometry alone where the graph did that."""
+    for position, index in enumerate([] if data_written else info.updated):
         item, target, value = info.inputs[index], inputs[index], graph_outputs[position]
         if item.changes_geometry:
             _change_geometry(item, target)
         with nullcontext() if item.update_requires_grad else no_grad():
             target.copy_(value)
     for item, target in zip(info.inputs, inputs, strict=True):
-        if item.changes_geometry and not item.changes_data:
+        if item.changes_geometry and (data_written or not item.changes_data):
             _change_geometry(item, target)
 
 

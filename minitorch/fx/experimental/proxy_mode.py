@@ -31,10 +31,10 @@ from minitorch.dispatch.namespace import OpOverload, ops
 from minitorch.dispatch.pre_dispatch import pre_dispatch, pre_dispatch_mode, pre_dispatch_stack, set_pre_dispatch_stack
 from minitorch.fx.experimental.tracking import TensorTracker, Tracked
 from minitorch.fx.graph import Graph
-from minitorch.fx.proxy import Proxy, TracerBase
+from minitorch.fx.proxy import Proxy, Scope, TracerBase
 from minitorch.modes.decompositions import DECOMPOSED
 from minitorch.modes.dispatch_mode import TorchDispatchMode
-from minitorch.tensor import base
+from minitorch.nn.parameter import Parameter
 from minitorch.tensor.base import TensorBase
 
 # Constants with more elements are not computed with at trace time.
@@ -58,18 +58,21 @@ class PythonKeyTracer(TracerBase):
     root : dict of str to Tensor
         The attributes that the graph's module needs.
     tensor_tracker : TensorTracker
-    record_stack_traces : bool
+    stack_traces : bool
         Whether nodes get the stack of the call that made them, in ``node.stack_trace``.
     node_meta : dict
         What new nodes of calls get into their ``meta``.
     """
 
-    def __init__(self, record_stack_traces: bool = False) -> None:
+    def __init__(self, stack_traces: bool = False) -> None:
         super().__init__()
         self.graph = Graph()
+        self.scope = Scope("", None)
+        self.module_stack = {}
+        self.node_name_to_scope = {}
         self.root: dict[str, Any] = {}
         self.tensor_tracker = TensorTracker()
-        self.record_stack_traces = record_stack_traces
+        self.stack_traces = stack_traces
         self.symbols: Any = None
         self.node_meta: dict[str, Any] = {}
         self._attributes: dict[int, str] = {}
@@ -86,8 +89,7 @@ class PythonKeyTracer(TracerBase):
         """Return a node that reads a tensor from the graph's module."""
         name = self._attributes.get(id(tensor))
         if name is None:
-            is_parameter = base.PARAMETER_CLASS is not None and isinstance(tensor, base.PARAMETER_CLASS)
-            stem = "_param_constant" if is_parameter else "_tensor_constant"
+            stem = "_param_constant" if isinstance(tensor, Parameter) else "_tensor_constant"
             number = sum(other.startswith(stem) for other in self.root)
             name = self._attributes[id(tensor)] = f"{stem}{number}"
             self.root[name] = tensor
@@ -99,7 +101,7 @@ class PythonKeyTracer(TracerBase):
         """Write a call into the graph; return the proxy of its result."""
         proxy = self.create_proxy("call_function", func, args, kwargs, name=name)
         proxy.node.meta.update(self.node_meta)
-        if self.record_stack_traces:
+        if self.stack_traces:
             proxy.node.stack_trace = _user_stack()
         return proxy
 

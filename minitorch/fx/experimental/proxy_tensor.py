@@ -14,6 +14,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from minitorch.core.pytree import tree_flatten, tree_unflatten
+from minitorch.fx.codegen import PyTreeCodeGen, PyTreeInfo
 from minitorch.fx.experimental.proxy_mode import (
     ProxyTorchDispatchMode,
     PythonKeyTracer,
@@ -119,10 +120,8 @@ def dispatch_trace(f: Callable[..., Any], args: tuple, mode: ProxyTorchDispatchM
     outputs, out_spec = tree_flatten(result)
     values = [tracer.create_arg(tracer.unwrap_proxy(value)) for value in outputs]
     if nested:
-        from minitorch.fx.graph import _PyTreeCodeGen, _PyTreeInfo
-
         graph.output(values)
-        graph.set_codegen(_PyTreeCodeGen(_PyTreeInfo(list(names), _with_kwargs(in_spec), out_spec)))
+        graph.set_codegen(PyTreeCodeGen(PyTreeInfo(names, in_spec, out_spec)))
     else:
         graph.output(tree_unflatten(values, out_spec))
     return GraphModule(tracer.root, graph, getattr(f, "__name__", type(f).__name__))
@@ -140,11 +139,6 @@ def _argument_names(f: Callable[..., Any], args: tuple) -> list[str]:
     if len(names) < len(args):
         return [f"arg{i}" for i in range(len(args))]
     return names[: len(args)]
-
-
-def _with_kwargs(in_spec: Any) -> Any:
-    """Return the structure of ``(args, kwargs)`` with no keyword arguments, as the code generator flattens it."""
-    return in_spec
 
 
 def get_isolated_graphmodule(
