@@ -8,15 +8,18 @@ from typing import Any
 
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, PRE_DISPATCH
 from minitorch.dispatch.local_state import LocalState, current
+from minitorch.dispatch.pre_dispatch import pre_dispatch_modes
 
 def _set_grad_enabled(enabled: bool) -> None:
     """Switch recording on or off, at once."""
     state: LocalState = current()
     state.grad_enabled = enabled
     if state.included & PRE_DISPATCH:
-        from minitorch.dispatch.pre_dispatch import record_grad_mode
-
-        record_grad_mode(enabled)
+        # Above autograd it is part of the program: the modes there may record it.
+        for mode in pre_dispatch_modes():
+            record = getattr(mode, "record_grad_mode", None)
+            if record is not None:
+                record(enabled)
 
 
 def _decorate(scope_factory: Any, function: Any) -> Any:

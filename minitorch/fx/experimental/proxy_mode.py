@@ -26,9 +26,10 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import _set_grad_enabled
 from minitorch.core.pytree import tree_flatten, tree_map
+from minitorch.dispatch.keys import parse_key
 from minitorch.dispatch.mode_stack import InfraSlot, infra_mode, mode_stack, set_mode_stack, slot_of_mode
 from minitorch.dispatch.namespace import OpOverload, ops
-from minitorch.dispatch.pre_dispatch import pre_dispatch, pre_dispatch_mode, pre_dispatch_stack, set_pre_dispatch_stack
+from minitorch.dispatch.pre_dispatch import pre_dispatch_mode, pre_dispatch_modes, set_pre_dispatch_modes
 from minitorch.fx.experimental.tracking import TensorTracker, Tracked
 from minitorch.fx.graph import Graph
 from minitorch.fx.proxy import Proxy, Scope, TracerBase
@@ -202,6 +203,7 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
         decomposition_table: Mapping[Any, Callable[..., Any]] | None = None,
         error_on_data_dependent_ops: bool = True,
     ):
+        super().__init__(parse_key("PreDispatch") if pre_dispatch else None)
         self.tracer = tracer
         self.tracing_mode = tracing_mode
         self.pre_dispatch = pre_dispatch
@@ -210,10 +212,6 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: OpOverload, types: Any, args: tuple = (), kwargs: Any = None) -> Any:
         return proxy_call(self, func, args, kwargs or {})
-
-    def active(self) -> Any:
-        """Return the scope in which calls come back to this mode."""
-        return pre_dispatch(self) if self.pre_dispatch else self
 
     def record_grad_mode(self, enabled: bool) -> None:
         """Write a change of grad mode into the graph."""
@@ -225,7 +223,7 @@ def maybe_handle_decomp(mode: ProxyTorchDispatchMode, op: Any, args: tuple, kwar
     decomposition = mode.decomposition_table.get(op)
     if decomposition is None:
         return NotImplemented
-    with mode.active():
+    with mode:
         return decomposition(*args, **kwargs)
 
 
@@ -238,7 +236,7 @@ def _taken_apart(mode: ProxyTorchDispatchMode, func: OpOverload, args: tuple, kw
         if not func._can_decompose():
             return NotImplemented
         composite = func.decompose
-    with mode.active():
+    with mode:
         return composite(*args, **kwargs)
 
 
@@ -355,11 +353,11 @@ get_innermost_proxy_mode = get_proxy_mode
 def disable_proxy_modes_tracing() -> Iterator[ProxyTorchDispatchMode | None]:
     """Scope: nothing is written into the graph that is being traced.  Gives the mode that was tracing."""
     found = get_proxy_mode()
-    modes, above = mode_stack(), pre_dispatch_stack()
+    modes, above = mode_stack(), pre_dispatch_modes()
     set_mode_stack(tuple(mode for mode in modes if slot_of_mode(mode) != InfraSlot.PROXY))
-    set_pre_dispatch_stack(tuple(mode for mode in above if slot_of_mode(mode) != InfraSlot.PROXY))
+    set_pre_dispatch_modes(tuple(mode for mode in above if slot_of_mode(mode) != InfraSlot.PROXY))
     try:
         yield found
     finally:
         set_mode_stack(modes)
-        set_pre_dispatch_stack(above)
+        set_pre_dispatch_modes(above)

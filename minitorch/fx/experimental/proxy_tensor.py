@@ -115,7 +115,7 @@ def dispatch_trace(f: Callable[..., Any], args: tuple, mode: ProxyTorchDispatchM
             proxies.append(tracer.create_proxy("placeholder", f"{name}_{count}", (), {}))
     with disable_proxy_modes_tracing():
         track_tensor_tree(leaves, proxies, constant=None, tracer=tracer, with_meta=True)
-    with mode.active():
+    with mode:
         result = f(*args)
     outputs, out_spec = tree_flatten(result)
     values = [tracer.create_arg(tracer.unwrap_proxy(value)) for value in outputs]

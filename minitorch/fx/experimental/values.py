@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch.dispatch.keys import PRE_DISPATCH
+from minitorch.dispatch.local_state import ExcludeKeysGuard
 from minitorch.dispatch.mode_stack import disable_all_modes
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.operators import F
@@ -11,9 +13,7 @@ from minitorch.tensor.operators import F
 
 def describe(value: Any) -> tuple[Any, Any]:
     """Return a value with its tensors replaced by ones without elements, and the geometry of a single tensor."""
-    from minitorch.dispatch.pre_dispatch import disable_pre_dispatch
-
-    with disable_all_modes(), disable_pre_dispatch():
+    with disable_all_modes(), ExcludeKeysGuard(PRE_DISPATCH):
         geometry = None
         if isinstance(value, TensorBase):
             geometry = geometry_of(value)
