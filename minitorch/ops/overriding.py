@@ -58,7 +58,11 @@ def find_override(function: Function, args: tuple, kwargs: dict) -> CallPlan | N
     )
 
 
-def call_handlers(public: Any, args: tuple, kwargs: dict) -> Any:
+def _overriding(args: tuple, kwargs: dict, relevant: tuple | None) -> list:
+    return overloaded_arguments(args, kwargs) if relevant is None else overloaded_arguments(relevant, {})
+
+
+def call_handlers(public: Any, args: tuple, kwargs: dict, relevant: tuple | None = None) -> Any:
     """Ask each overriding class in turn; the first result that is not NotImplemented counts.
 
     Raises
@@ -66,7 +70,7 @@ def call_handlers(public: Any, args: tuple, kwargs: dict) -> Any:
     TypeError
         If all of them decline.
     """
-    arguments = overloaded_arguments(args, kwargs)
+    arguments = _overriding(args, kwargs, relevant)
     types = tuple(type(a) for a in arguments)
     for argument in arguments:
         result = _handler(argument)(public, types, args, kwargs)
@@ -88,14 +92,14 @@ def call_function_modes(function: Function, args: tuple, kwargs: dict | None) ->
     return _ask_mode(function.public, args, kwargs)
 
 
-def _ask_mode(public: Any, args: tuple, kwargs: dict) -> Any:
+def _ask_mode(public: Any, args: tuple, kwargs: dict, relevant: tuple | None = None) -> Any:
     """Call the handler of the innermost mode, which is off meanwhile."""
     state = current()
     modes = state.function_modes
     mode = modes[-1]
     state.function_modes = modes[:-1]
     try:
-        types = tuple(type(a) for a in overloaded_arguments(args, kwargs))
+        types = tuple(type(a) for a in _overriding(args, kwargs, relevant))
         result = mode.__torch_function__(public, types, args, kwargs)
     finally:
         state.function_modes = modes
@@ -105,19 +109,20 @@ def _ask_mode(public: Any, args: tuple, kwargs: dict) -> Any:
     return result
 
 
-def handle_operator_call(func: Any, args: tuple, kwargs: dict) -> Any:
+def handle_operator_call(func: Any, args: tuple, kwargs: dict, relevant: tuple | None = None) -> Any:
     """Let modes and the arguments' classes take over the call of an operator object (spec O3).
 
+    `relevant` are the values that may do so, where not the arguments and what is in lists of them.
     Returns NotImplemented where nothing does.
     """
     state = current()
     if state.function_disabled:
         return NotImplemented
     if state.function_modes:
-        return _ask_mode(func, args, kwargs)
-    if not overloaded_arguments(args, kwargs):
+        return _ask_mode(func, args, kwargs, relevant)
+    if not _overriding(args, kwargs, relevant):
         return NotImplemented
-    return call_handlers(func, args, kwargs)
+    return call_handlers(func, args, kwargs, relevant)
 
 
 def _without_modes(function: Function, args: tuple, kwargs: dict) -> Any:
