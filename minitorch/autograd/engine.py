@@ -24,7 +24,7 @@ from heapq import heappop, heappush
 from minitorch.autograd.node import Node
 from minitorch.dispatch.keys import FUNCTIONALIZE, FUNCTORCH_KEYS, ZERO_TENSOR
 from minitorch.dispatch.local_state import LocalState, current
-from minitorch.tensor.base import TensorBase, new_tensor
+from minitorch.tensor.base import TensorBase, bare_copy
 
 COMPILED = not __file__.endswith(".py")
 # Of gradients that show the memory of others, or have none; a C integer when compiled.
@@ -140,7 +140,7 @@ class Task:
                     old.add_(grad)
                     summed: TensorBase = old
                     # Without the storage that counts changes: the memory is still nobody else's.
-                    buffer[number] = new_tensor(summed.handle, summed.key_set)
+                    buffer[number] = bare_copy(summed)
                 else:
                     buffer[number] = _add(old, grad)
         elif grad is not None:
@@ -349,7 +349,7 @@ def accumulate_into(leaf, grad, create_graph):
         return
     tensor: TensorBase = grad
     if not create_graph and is_owned(tensor, _references_at_leaf) and tensor.handle.strides == leaf.handle.strides:
-        leaf.grad_slot = new_tensor(tensor.handle, tensor.key_set)
+        leaf.grad_slot = bare_copy(tensor)
     else:
         leaf.grad_slot = _copy_for(leaf, grad, create_graph)
 

@@ -1,7 +1,8 @@
 from minitorch.dispatch.local_state cimport LocalState, current
-from minitorch.tensor.base cimport Storage, TensorBase, VersionCounter, ViewInfo, new_tensor
+from minitorch.tensor.base cimport Storage, TensorBase, VersionCounter, ViewInfo, bare_copy, new_tensor
 
 cdef unsigned long long _sequence
+cdef unsigned long long _PYTHON_KEYS
 
 cdef class Node:
     cdef public unsigned long long sequence
@@ -23,6 +24,7 @@ cdef class SavedOutput:
     cdef public VersionCounter counter
     cdef public long version
     cdef public unsigned long long key_set
+    cdef public TensorBase bare
     cdef public int output_nr
 
 cdef class SavedPacked:

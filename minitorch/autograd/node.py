@@ -16,9 +16,11 @@ Note [Saved tensors and versions]
 
 from __future__ import annotations
 
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, PYTHON_KEYS
 from minitorch.dispatch.local_state import LocalState, current
-from minitorch.tensor.base import Storage, TensorBase, VersionCounter, ViewInfo, new_tensor
+from minitorch.tensor.base import Storage, TensorBase, VersionCounter, ViewInfo, bare_copy, new_tensor
+
+_PYTHON_KEYS = PYTHON_KEYS  # a C integer when compiled
 
 COMPILED = not __file__.endswith(".py")
 
@@ -149,7 +151,7 @@ if not COMPILED:
 class SavedOutput:
     """A node's own output, saved without a reference to the tensor (Note [Saved tensors and versions])."""
 
-    __slots__ = ("counter", "handle", "key_set", "output_nr", "version")
+    __slots__ = ("bare", "counter", "handle", "key_set", "output_nr", "version")
 
     def __init__(self, tensor, output_nr):
         counter = tensor.counter_of() if not tensor.is_inference() else None
@@ -157,6 +159,8 @@ class SavedOutput:
         self.counter = counter
         self.version = counter.version if counter is not None else 0
         self.key_set = tensor.key_set
+        # Of a class with handlers the handle is not all there is.
+        self.bare = bare_copy(tensor) if tensor.key_set & _PYTHON_KEYS else None
         self.output_nr = output_nr
 
     def unpack(self, node):
@@ -164,7 +168,7 @@ class SavedOutput:
         counter = self.counter
         if counter is not None and counter.version != self.version:
             raise RuntimeError(changed_text(self.handle, node, self.output_nr, counter.version, self.version))
-        tensor: TensorBase = new_tensor(self.handle, self.key_set)
+        tensor: TensorBase = new_tensor(self.handle, self.key_set) if self.bare is None else bare_copy(self.bare)
         tensor.version_counter = counter
         if isinstance(counter, Storage):
             tensor.storage_cell = counter  # the handle may be a view of its memory: a transposed result
@@ -204,7 +208,7 @@ class SavedPacked:
             )
         if self.output_nr is None and self.target is None:
             return tensor
-        restored: TensorBase = new_tensor(tensor.handle, tensor.key_set)
+        restored: TensorBase = bare_copy(tensor)
         restored.storage_cell = tensor.storage_cell
         restored.version_counter = tensor.version_counter
         restored.requires_grad_flag = True

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
+from minitorch.dispatch.keys import PYTHON_KEYS
 from minitorch.tensor.base import TensorBase, set_classes
 from minitorch.tensor.tensor import Tensor
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
 
 
-class Parameter(Tensor):
+class _ParameterType(type):
+    """Counts tensors of classes with ``__torch_dispatch__`` that were made parameters: they keep their class."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or (
+            cls is Parameter and isinstance(instance, TensorBase) and getattr(instance, "_is_param", False)
+        )
+
+
+class Parameter(Tensor, metaclass=_ParameterType):
     """A tensor that is a module's parameter once it is assigned as its attribute.
 
     Parameters
@@ -36,7 +46,12 @@ class Parameter(Tensor):
                 "Only Tensors of floating point and complex dtype can require gradients; pass "
                 "requires_grad=False for a parameter of integers"
             )
-        return Tensor._make_subclass(cls, data.detach(), requires_grad)
+        data = data.detach()
+        if data.key_set & PYTHON_KEYS and cls is Parameter:
+            data._set_requires_grad(requires_grad)
+            data._is_param = True
+            return data
+        return Tensor._make_subclass(cls, data, requires_grad)
 
     def __deepcopy__(self, memo: dict) -> Parameter:
         found = memo.get(id(self))

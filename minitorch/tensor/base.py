@@ -421,6 +421,23 @@ def new_tensor(handle, key_set):
     return tensor
 
 
+def bare_copy(tensor):
+    """Return a tensor of the same class around the same handle, without history, storage or version of its own.
+
+    What handlers know of an instance of a class with ``__torch_dispatch__`` are its attributes: they are copied.
+    """
+    if not tensor.key_set & PYTHON_KEYS:
+        return new_tensor(tensor.handle, tensor.key_set)
+    from minitorch.tensor.copying import attributes_of
+
+    result = TensorBase.__new__(type(tensor))
+    result.handle = tensor.handle
+    result.key_set = tensor.key_set
+    for name, value in attributes_of(tensor).items():
+        result.__dict__[name] = value
+    return result
+
+
 def is_plain(value):
     """Return whether `value` is a tensor that overrides nothing (a Tensor or Parameter proper)."""
     kind = type(value)
