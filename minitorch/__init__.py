@@ -27,6 +27,15 @@ from minitorch.backends.cpu.threads import (
     set_num_interop_threads,
     set_num_threads,
 )
+from minitorch.core.checks import (
+    _check,
+    _check_index,
+    _check_is_size,
+    _check_not_implemented,
+    _check_type,
+    _check_value,
+    _check_with,
+)
 from minitorch.core.device import device, get_default_device, set_default_device
 from minitorch.core.dtype import *
 from minitorch.core.layout import *
@@ -39,6 +48,19 @@ from minitorch.core.memory_format import (
 )
 from minitorch.core.promotion import can_cast, promote_types
 from minitorch.core.size import Size
+from minitorch.core.symbolic import (
+    SymBool,
+    SymFloat,
+    SymInt,
+    sym_float,
+    sym_int,
+    sym_ite,
+    sym_max,
+    sym_min,
+    sym_not,
+    sym_sqrt,
+    sym_sum,
+)
 from minitorch.random import (
     Generator,
     default_generator,
