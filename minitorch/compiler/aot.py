@@ -25,6 +25,7 @@ from minitorch.compiler.tracing import trace_forward, trace_joint, tracing_value
 from minitorch.core.pytree import TreeSpec, tree_flatten, tree_unflatten
 from minitorch.dispatch.keys import AUTOCAST_KEYS
 from minitorch.dispatch.local_state import current
+from minitorch.dispatch.namespace import ops
 from minitorch.fx.graph_module import GraphModule
 from minitorch.tensor.base import TensorBase
 
@@ -43,6 +44,29 @@ class Options:
     decompositions: Mapping[Any, Callable[..., Any]] | None = None
     keep_inference_input_mutations: bool = False
     dynamic: bool = False
+
+
+def make_options(
+    fw_compiler: Compiler,
+    bw_compiler: Compiler | None = None,
+    partition_fn: Partition = default_partition,
+    decompositions: Mapping[Any, Callable[..., Any]] | None = None,
+    num_params_buffers: int = 0,
+    keep_inference_input_mutations: bool = False,
+    inference_compiler: Compiler | None = None,
+    *,
+    dynamic: bool = False,
+) -> Options:
+    """Return the options that the parameters of `aot_function` say."""
+    return Options(
+        fw_compiler,
+        bw_compiler or fw_compiler,
+        inference_compiler or fw_compiler,
+        partition_fn,
+        decompositions,
+        keep_inference_input_mutations,
+        dynamic,
+    )
 
 
 @dataclass
@@ -133,6 +157,8 @@ def _build(
             forward.recompile()
             return Graphs(info, plan, forward, None, None, values)
         joint = trace_joint(function, values, info, examples, options.decompositions)
+        for node, item in zip(joint.graph.find_nodes(op="placeholder"), infos, strict=False):
+            node.meta["changes"] = item.changes_data  # saving it takes a copy: `keep_changed_inputs`
         count = len(info.differentiable)
         forward, backward = options.partition_fn(joint, (values, None), num_fwd_outputs=count)
         joint.recompile()
@@ -142,13 +168,12 @@ def _build(
 
 def keep_changed_inputs(forward: GraphModule, info: ProgramInfo, value_count: int) -> None:
     """Let a forward graph save copies of what lies in the memory of inputs that get new values after it ran."""
-    changed = {node for node, item in zip(forward.graph.find_nodes(op="placeholder"), info.inputs, strict=False) if item.changes_data}
+    placeholders = forward.graph.find_nodes(op="placeholder")
+    changed = {node for node, item in zip(placeholders, info.inputs, strict=True) if item.changes_data}
     if not changed:
         return
     output = forward.graph.output_node()
     results: Any = list(output.args[0])
-    from minitorch.dispatch.namespace import ops
-
     with forward.graph.inserting_before(output):
         for i in range(value_count, len(results)):
             if source_of(results[i]) in changed:
@@ -230,13 +255,20 @@ class AotFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, spec = tree_flatten((args, kwargs))
+        return self._find(leaves, spec)(leaves)
+
+    def prepare(self, *args: Any, **kwargs: Any) -> None:
+        """Compile for calls like this one, and do not call."""
+        self._find(*tree_flatten((args, kwargs)))
+
+    def _find(self, leaves: list[Any], spec: TreeSpec) -> Compiled:
         key = _key(leaves, spec)
         if self.more_key is not None:
             key = (key, self.more_key())
         compiled = self.cache.get(key)
         if compiled is None:
             compiled = self.cache[key] = Compiled(Program(self.fn, leaves, spec), leaves, self.options)
-        return compiled(leaves)
+        return compiled
 
 
 def aot_function(
@@ -295,13 +327,16 @@ def aot_function(
     >>> x.grad
     tensor([2., 2., 2.])
     """
-    options = Options(
-        fw_compiler,
-        bw_compiler or fw_compiler,
-        inference_compiler or fw_compiler,
-        partition_fn,
-        decompositions,
-        keep_inference_input_mutations,
-        dynamic,
+    return AotFunction(
+        fn,
+        make_options(
+            fw_compiler,
+            bw_compiler,
+            partition_fn,
+            decompositions,
+            num_params_buffers,
+            keep_inference_input_mutations,
+            inference_compiler,
+            dynamic=dynamic,
+        ),
     )
-    return AotFunction(fn, options)

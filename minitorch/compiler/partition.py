@@ -170,7 +170,7 @@ def _parts(node: Node, users: set[Node]) -> list[Node]:
 
 def _bytes(node: Node) -> float:
     """Return how much memory saving a node's result keeps alive."""
-    if node.op == "placeholder":
+    if node.op == "placeholder" and not node.meta.get("changes"):
         return 0  # the caller has it anyway
     value = node.meta.get("val")
     if isinstance(value, TensorBase):

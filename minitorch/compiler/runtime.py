@@ -57,9 +57,7 @@ class _OnceOnly(Function):
 
     @staticmethod
     def forward(ctx: Any, compute: Callable[[], Sequence[Any]], *sources: Any) -> tuple:
-        results = tuple(compute())
-        ctx.source_count = len(sources)
-        return results
+        return tuple(compute())
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
@@ -97,7 +95,7 @@ def make_function(
             values, saved = results[:count], results[count:]
             ctx.save_for_backward(*[s for s in saved if isinstance(s, TensorBase)])
             # Sizes are saved too; None marks the places of the tensors.
-            ctx.numbers = [None if isinstance(s, TensorBase) else s for s in saved]
+            ctx.saved_sizes = [None if isinstance(s, TensorBase) else s for s in saved]
             ctx.mark_non_differentiable(
                 *[v for v, wanted in zip(values, differentiable, strict=True) if not wanted and isinstance(v, TensorBase)]
             )
@@ -110,7 +108,7 @@ def make_function(
 
             def compute() -> list[Any]:
                 rest = iter(tensors)
-                saved = [next(rest) if number is None else number for number in ctx.numbers]
+                saved = [next(rest) if number is None else number for number in ctx.saved_sizes]
                 return run_graph(backward, [*saved, *tangents])
 
             if not current().grad_enabled:

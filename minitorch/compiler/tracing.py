@@ -10,6 +10,8 @@ from minitorch.autocast_mode.switches import is_autocast_cache_enabled, set_auto
 from minitorch.autograd.backward import grad
 from minitorch.autograd.grad_mode import enable_grad, no_grad
 from minitorch.compiler.functional import ProgramInfo, Run, value_of
+from minitorch.fake.mode import FakeTensorMode
+from minitorch.fake.fake_tensor import FakeArray
 from minitorch.functionalize import functionalization
 from minitorch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from minitorch.fx.graph_module import GraphModule
@@ -21,23 +23,38 @@ Decompositions = Mapping[Any, Callable[..., Any]] | None
 
 
 @contextmanager
-def tracing_values(inputs: Sequence[TensorBase]) -> Iterator[list[Any]]:
-    """Scope: gives tensors without elements and without history that stand for `inputs` while a function is traced.
+def tracing_values(inputs: Sequence[TensorBase], dynamic: bool = False) -> Iterator[list[Any]]:
+    """Scope: gives fake tensors without history that stand for `inputs` while a function is traced.
 
     No random numbers are drawn inside, nothing is computed, and casts of weights are not kept.
-    """
-    from minitorch.fake import FakeTensorMode
 
-    mode = next((t.fake_mode for t in inputs if getattr(t, "fake_mode", None) is not None), None) or FakeTensorMode()
+    Parameters
+    ----------
+    dynamic : bool
+        Whether sizes are symbols.
+    """
+    mode = _fake_mode(inputs, dynamic)
     cached = is_autocast_cache_enabled()
     set_autocast_cache_enabled(False)
     try:
         with mode:
             with no_grad():
-                values = [mode.from_tensor(t).detach() for t in inputs]
+                values = [mode.from_tensor(t, static_shapes=not dynamic).detach() for t in inputs]
             yield values
     finally:
         set_autocast_cache_enabled(cached)
+
+
+def _fake_mode(inputs: Sequence[Any], dynamic: bool) -> FakeTensorMode:
+    """Return the mode of the inputs where they are fake themselves, or a new one."""
+    for tensor in inputs:
+        if isinstance(tensor.handle, FakeArray):
+            return tensor.handle.mode
+    if not dynamic:
+        return FakeTensorMode()
+    from minitorch.fake.shape_env import ShapeEnv
+
+    return FakeTensorMode(shape_env=ShapeEnv())
 
 
 def trace_forward(
@@ -46,6 +63,7 @@ def trace_forward(
     info: ProgramInfo,
     decompositions: Decompositions = None,
     keep_input_mutations: bool = False,
+    complete: bool = False,
 ) -> GraphModule:
     """Return the graph ``(*inputs) -> tuple of values`` of a function without gradients.
 
@@ -55,12 +73,16 @@ def trace_forward(
         Of `tracing_values`, whose scope this runs in.
     keep_input_mutations : bool
         Whether the graph copies new values into the inputs that change, and does not return them.
+    complete : bool
+        Whether the graph returns new values and then every output, also those that are inputs or in their memory.
     """
 
     def forward(*primals: Any) -> tuple:
         with functionalization(reapply_views=True):
             run = Run(function, primals, info.inputs, known=True)
             results = run.collect(ProgramInfo(info.inputs, [], run.out_spec))
+            if complete:
+                results = [*results[: len(info.updated)], *run.leaves]
             returned = [value_of(result) for result in results]
         if keep_input_mutations:
             for position, index in enumerate(info.updated):

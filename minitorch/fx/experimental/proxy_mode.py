@@ -30,7 +30,10 @@ from minitorch.dispatch.keys import parse_key
 from minitorch.dispatch.mode_stack import InfraSlot, infra_mode, mode_stack, set_mode_stack, slot_of_mode
 from minitorch.dispatch.namespace import OpOverload, ops
 from minitorch.dispatch.pre_dispatch import pre_dispatch_mode, pre_dispatch_modes, set_pre_dispatch_modes
+from minitorch.fake.mode import FakeTensorMode
+from minitorch.fake.fake_tensor import FakeArray
 from minitorch.fx.experimental.tracking import TensorTracker, Tracked
+from minitorch.fx.experimental.values import describe
 from minitorch.fx.graph import Graph
 from minitorch.fx.proxy import Proxy, Scope, TracerBase
 from minitorch.modes.decompositions import DECOMPOSED
@@ -63,6 +66,8 @@ class PythonKeyTracer(TracerBase):
         Whether nodes get the stack of the call that made them, in ``node.stack_trace``.
     node_meta : dict
         What new nodes of calls get into their ``meta``.
+    fake_mode : FakeTensorMode
+        Of the fake tensors in ``meta`` that stand for real ones.
     """
 
     def __init__(self, stack_traces: bool = False) -> None:
@@ -76,6 +81,7 @@ class PythonKeyTracer(TracerBase):
         self.stack_traces = stack_traces
         self.symbols: Any = None
         self.node_meta: dict[str, Any] = {}
+        self.fake_mode = FakeTensorMode()
         self._attributes: dict[int, str] = {}
 
     def create_arg(self, a: Any) -> Any:
@@ -95,7 +101,7 @@ class PythonKeyTracer(TracerBase):
             name = self._attributes[id(tensor)] = f"{stem}{number}"
             self.root[name] = tensor
         node = self.graph.create_node("get_attr", name, (), {})
-        set_meta(node, tensor)
+        self.set_meta(node, tensor)
         return node
 
     def create_call(self, func: Any, args: Any, kwargs: Any, name: str | None = None) -> Proxy:
@@ -105,6 +111,16 @@ class PythonKeyTracer(TracerBase):
         if self.stack_traces:
             proxy.node.stack_trace = _user_stack()
         return proxy
+
+    def set_meta(self, node: Any, value: Any) -> None:
+        """Note in a node what it computes: a fake tensor, a number, or containers of these.
+
+        ``node.meta["val"]`` has it, and ``node.meta["tensor_meta"]`` the geometry of a single tensor.
+        """
+        described, geometry = describe(value, self.fake_mode)
+        node.meta["val"] = described
+        if geometry is not None:
+            node.meta["tensor_meta"] = geometry
 
     def unwrap_proxy(self, value: Any) -> Any:
         """Return the proxy of a tracked tensor or symbolic number; everything else as it is."""
@@ -119,19 +135,6 @@ class PythonKeyTracer(TracerBase):
 def _user_stack() -> str:
     frames = [f for f in traceback.extract_stack() if "/minitorch/" not in f.filename.replace("\\", "/")]
     return "".join(traceback.format_list(frames))
-
-
-def set_meta(node: Any, value: Any) -> None:
-    """Note in a node what it computes: a tensor without elements, the number, or containers of these.
-
-    ``node.meta["val"]`` has it, and ``node.meta["tensor_meta"]`` the geometry of a single tensor.
-    """
-    from minitorch.fx.experimental.values import describe
-
-    described, geometry = describe(value)
-    node.meta["val"] = described
-    if geometry is not None:
-        node.meta["tensor_meta"] = geometry
 
 
 def track_tensor(tensor: TensorBase, proxy: Proxy, *, constant: Any, tracer: PythonKeyTracer) -> None:
@@ -161,11 +164,11 @@ def track_tensor_tree(
     def wrap(value: Any, proxy: Any, known: Any) -> None:
         if isinstance(value, TensorBase):
             if with_meta:
-                set_meta(proxy.node, value)
+                tracer.set_meta(proxy.node, value)
             track_tensor(value, proxy, constant=known, tracer=tracer)
         elif isinstance(value, (tuple, list)):
             if isinstance(proxy, Proxy) and with_meta:
-                set_meta(proxy.node, value)
+                tracer.set_meta(proxy.node, value)
             for i, item in enumerate(value):
                 wrap(item, proxy[i], None if known is None else known[i])
         elif isinstance(value, dict):
@@ -173,7 +176,7 @@ def track_tensor_tree(
                 wrap(item, proxy[key], None if known is None else known[key])
         elif tracer.symbols is not None and isinstance(proxy, Proxy) and tracer.symbols.is_symbolic(value):
             if with_meta:
-                set_meta(proxy.node, value)
+                tracer.set_meta(proxy.node, value)
             tracer.symbols.track(value, proxy)
 
     wrap(inner_res, proxy_res, constant)
@@ -326,7 +329,7 @@ def _is_small(out: Any) -> bool:
 
 
 def _is_fake(tensor: TensorBase) -> bool:
-    return getattr(tensor, "fake_mode", None) is not None
+    return isinstance(tensor.handle, FakeArray)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ def prepare(args: tuple, mode: Any, scopes: ExitStack, allow_non_fake_inputs: bo
 
 
 def _fake(args: tuple, mode: Any, scopes: ExitStack, allow_non_fake_inputs: bool) -> tuple:
-    from minitorch.fake import FakeTensorMode
+    from minitorch.fake.mode import FakeTensorMode
 
     symbolic = mode.tracing_mode == "symbolic"
     fake_mode = infra_mode(InfraSlot.FAKE)
