@@ -87,6 +87,7 @@ from minitorch import cpu as cpu
 from minitorch import cuda as cuda
 from minitorch import fft as fft
 from minitorch import func as func
+from minitorch import fx as fx
 from minitorch import library as library
 from minitorch import linalg as linalg
 from minitorch import masked as masked
@@ -155,6 +156,7 @@ def _amp_update_scale_(
     input: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: _float,
     scale_backoff_factor: _float, growth_interval: _int
 ) -> Tensor: ...
+def _assert(condition: Any, message: _str) -> None: ...
 def _batch_norm_with_update(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
     momentum: _float, eps: _float

@@ -8,4 +8,5 @@ from minitorch.fx.immutable_collections import immutable_dict, immutable_list
 from minitorch.fx.interpreter import Interpreter
 from minitorch.fx.node import Node, has_side_effect, map_arg
 from minitorch.fx.proxy import Proxy, TraceError
+from minitorch.fx.subgraph_rewriter import replace_pattern
 from minitorch.fx.transformer import Transformer

@@ -243,7 +243,7 @@ class Tracer(TracerBase):
             if isinstance(value, Tensor)
         }
         variables = fn.__globals__
-        returns = inspect.get_annotations(inspect.unwrap(fn)).get("return")
+        returns = _annotation(inspect.unwrap(fn), "return")
         fn, args = self.create_args_for_root(fn, isinstance(root, Module), concrete_args)
         if self.graph._codegen.__class__ is PyTreeCodeGen:
             returns = None  # of the nested result, which the graph does not return
@@ -330,7 +330,7 @@ class Tracer(TracerBase):
         if name[0] != "*" and signature.parameters[name].default is not inspect.Parameter.empty:
             default = (signature.parameters[name].default,)
         if concrete_args is None or name not in concrete_args:
-            return self.create_proxy("placeholder", name, default, {}, type_expr=fn.__annotations__.get(name))
+            return self.create_proxy("placeholder", name, default, {}, type_expr=_annotation(fn, name))
         count = 0
 
         def replace(value: Any) -> Any:
@@ -362,6 +362,17 @@ class Tracer(TracerBase):
             kept = name == "_autowrap_search"  # modules cannot be copied
             result.__dict__[name] = copy.copy(value) if kept else copy.deepcopy(value, memo)
         return result
+
+
+def _annotation(fn: Any, name: str) -> Any:
+    """Return the annotation of a parameter, or None where it says nothing or cannot be evaluated."""
+    annotation = inspect.get_annotations(fn).get(name)
+    if isinstance(annotation, str):
+        try:
+            annotation = eval(annotation, fn.__globals__)
+        except Exception:  # a name that is there for type checkers only
+            return None
+    return None if annotation is Any else annotation
 
 
 def _copy_ph_attributes(value: Any, proxy: Proxy) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from minitorch.core.pytree import TreeSpec, tree_leaves, tree_unflatten
 from minitorch.dispatch.namespace import OpOverload
 from minitorch.fx.naming import Namespace, custom_builtins, from_torch, qualified_name, type_text
-from minitorch.fx.node import Node
+from minitorch.fx.node import Node, is_symbolic
 from minitorch.fx.operators import inplace_methods, magic_methods
 from minitorch.tensor.tensor import Tensor
 
@@ -169,10 +169,10 @@ class _Writer:
 
     def shape_annotation(self, node: Node) -> str | None:
         """Return the quoted dtype and shape of the node's value, if its meta says them."""
-        value = node.meta.get("val", node.meta.get("tensor_meta", node.meta.get("example_value")))
-        if hasattr(type(value), "node") or hasattr(value, "node"):
-            return f'"Sym({value!r})"' if not isinstance(value, Tensor) else None
-        if not hasattr(value, "dtype") or not hasattr(value, "shape"):
+        value: Any = node.meta.get("val", node.meta.get("tensor_meta", node.meta.get("example_value")))
+        if is_symbolic(value):
+            return f'"Sym({value})"'
+        if value is None or not hasattr(value, "dtype") or not hasattr(value, "shape"):
             return None
         text = self.color("red", dtype_text(value.dtype)) + self.color("blue", _shape_text(value.shape))
         if self.include_stride:
@@ -184,7 +184,7 @@ class _Writer:
         return f'"{text}"' if plain else f'"{kind.__name__}({text})"'
 
 
-def _shape_text(shape: Iterable[Any]) -> str:
+def _shape_text(shape: Any) -> str:
     return f"[{', '.join(map(str, shape))}]"
 
 

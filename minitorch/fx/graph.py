@@ -374,7 +374,7 @@ class Graph:
         changed = False
         owner = self.owning_module
         for name in {n.target for n in self.find_nodes(op="get_attr", sort=False)} if owner is not None else ():
-            child = getattr(owner, name, None) if "." not in name else None
+            child: Any = getattr(owner, name, None) if "." not in name else None
             graph = getattr(child, "graph", None)
             if isinstance(graph, Graph):
                 changed = graph.eliminate_dead_code() or changed

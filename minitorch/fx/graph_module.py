@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from minitorch.fx.codegen import PyTreeCodeGen, PythonCode
+from minitorch.fx.codegen import PythonCode, PyTreeCodeGen
 from minitorch.fx.graph import Graph
 from minitorch.fx.node import Node
 from minitorch.fx.saved_graph import reduce_graph_module
@@ -354,4 +354,5 @@ def _readable(module: GraphModule, name: str, options: dict[str, Any]) -> str:
     code = module.graph.python_code(root_module="self", verbose=True, **options).src.lstrip("\n")
     parts = [f"class {name}(torch.nn.Module):\n{code}"]
     parts += [_readable(child, n, options) for n, child in module.named_children() if isinstance(child, GraphModule)]
-    return "\n".join(parts).replace("\n", "\n    ")
+    lines = "\n".join(parts).split("\n")
+    return "\n".join([lines[0], *(f"    {line}" if line.strip() else "" for line in lines[1:])])

@@ -162,7 +162,7 @@ def _scan(module_name: str) -> None:
             _public_names.setdefault(id(value), f"{prefix}.{name}")
 
 
-def _public_name(obj: Any) -> str | None:
+def public_name(obj: Any) -> str | None:
     """Return ``"torch.relu"`` for what is public under that name, else None.
 
     Only loaded modules are asked: a function that somebody holds is from one of them.
@@ -189,7 +189,7 @@ def _torch_name(obj: Any) -> str | None:
     name = getattr(obj, "__name__", None)
     if not isinstance(name, str):
         return None
-    found = _public_name(obj) if isinstance(module, str) and module.startswith("minitorch") else None
+    found = public_name(obj) if isinstance(module, str) and module.startswith("minitorch") else None
     if found is None and getattr(Tensor, name, None) is obj:
         return f"torch.Tensor.{name}"
     return found
@@ -243,4 +243,4 @@ def type_text(obj: Any) -> str:
         return "..."
     if isinstance(obj, types.FunctionType):
         return obj.__name__
-    return repr(obj)
+    return repr(obj).replace(f"{Tensor.__module__}.Tensor", "torch.Tensor")  # as in list[Tensor]

@@ -66,6 +66,11 @@ def map_arg(value: Argument, fn: Callable[[Node], Argument]) -> Argument:
     return map_aggregate(value, lambda leaf: fn(leaf) if isinstance(leaf, Node) else leaf)
 
 
+def is_symbolic(value: Any) -> bool:
+    """Return whether a value is a symbolic number (`SymInt` and its kind)."""
+    return not isinstance(value, Node) and hasattr(getattr(value, "node", None), "expr")
+
+
 def _format_argument(value: Any) -> str:
     """Return arguments as `Node.format_node` shows them: nodes have a ``%``."""
     if isinstance(value, list):

@@ -21,7 +21,7 @@ from minitorch.dispatch.namespace import OpOverload, OpOverloadPacket
 from minitorch.fx import traceback as fx_traceback
 from minitorch.fx.graph import Graph
 from minitorch.fx.naming import from_torch
-from minitorch.fx.node import Argument, Node, Target, map_aggregate, map_arg
+from minitorch.fx.node import Argument, Node, Target, is_symbolic, map_aggregate, map_arg
 from minitorch.fx.operators import magic_methods, reflectable_magic_methods
 from minitorch.fx.recorded_calls import public_function, recorded_arguments, recorded_method_name
 from minitorch.nn.parameter import Parameter
@@ -63,11 +63,6 @@ def find_proxy(*values: Any) -> Proxy | None:
 
     map_aggregate(values, look)
     return found
-
-
-def is_symbolic(value: Any) -> bool:
-    """Return whether a value is a symbolic number (`SymInt` and its kind)."""
-    return hasattr(getattr(value, "node", None), "expr")
 
 
 class TracerBase:
@@ -330,7 +325,7 @@ class Proxy:
         if len(tracers) > 1:
             raise RuntimeError(f"Found multiple different tracers {list(tracers)} while trying to trace operations {func}")
         tracer = next(iter(tracers))
-        method = recorded_method_name(func, args)
+        method = recorded_method_name(func)
         if method is not None:
             return tracer.create_proxy("call_method", method, args, kwargs)
         func = public_function(func)
@@ -399,7 +394,7 @@ class ParameterProxy(Proxy):
 
 
 def _make_operator(name: str) -> Any:
-    target = getattr(operator, name, None)
+    target = getattr(operator, name)
 
     def operate(self: Proxy, *args: Any) -> Proxy:
         return self.tracer.create_proxy("call_function", target, (self, *args), {})
@@ -408,7 +403,7 @@ def _make_operator(name: str) -> Any:
 
 
 def _make_reflected(name: str) -> Any:
-    target = getattr(operator, name, None)
+    target = getattr(operator, name)
 
     def operate(self: Proxy, other: Any) -> Proxy:
         return self.tracer.create_proxy("call_function", target, (other, self), {})

@@ -11,34 +11,30 @@ from functools import cache
 from typing import Any
 
 import minitorch
-from minitorch.fx.naming import from_torch
+from minitorch.fx.naming import public_name
 from minitorch.tensor.tensor import Tensor
 
 __all__ = ["public_function", "recorded_arguments", "recorded_method_name"]
 
 
-def recorded_method_name(func: Any, args: tuple) -> str | None:
-    """Return the name of the method of `Tensor` that a call is of, or None if it is of no method.
-
-    Operators of a tensor with a proxy on their right count as methods: ``tensor + proxy`` is ``tensor.add(proxy)``.
-    """
+def recorded_method_name(func: Any) -> str | None:
+    """Return the name of the method of `Tensor` that a function is, or None if it is a public function or neither."""
     name = getattr(func, "__name__", None)
-    if not isinstance(name, str):
+    if not isinstance(name, str) or public_name(func) is not None:
         return None
-    if inspect.getattr_static(Tensor, name, None) is func:
-        plain = name.strip("_") if name.startswith("__") else name
-        return plain if hasattr(Tensor, plain) else name
-    of_tensor = bool(args) and isinstance(args[0], Tensor)
-    return name if of_tensor and _is_internal(func) and hasattr(Tensor, name) else None
+    if inspect.getattr_static(Tensor, name, None) is not func:
+        return None
+    plain = name.strip("_") if name.startswith("__") else name
+    return plain if hasattr(Tensor, plain) else name
 
 
 def _is_internal(func: Any) -> bool:
-    """Return whether a function is a copy of a public one, which minitorch's own code calls."""
-    return hasattr(func, "binder") and not func.binder.is_method and not from_torch(func)
+    """Return whether a function is one that minitorch's own code calls, next to a public one of that name."""
+    return hasattr(func, "binder") and not func.binder.is_method and public_name(func) is None
 
 
 def public_function(func: Any) -> Any:
-    """Return the public function that a function of minitorch's own code is a copy of, or else the function."""
+    """Return the public function that a function of minitorch's own code stands next to, or else the function."""
     return getattr(minitorch, func.__name__, func) if _is_internal(func) else func
 
 

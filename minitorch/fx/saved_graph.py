@@ -7,14 +7,13 @@ tracing the code once more would run and forget, come back as they were.
 
 from __future__ import annotations
 
-import copy
 import importlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from minitorch.fx.graph import Graph
 from minitorch.fx.naming import custom_builtins, from_torch, qualified_name
-from minitorch.fx.node import Node, map_aggregate, map_arg
+from minitorch.fx.node import Node, map_aggregate
 
 __all__ = ["read_graph_module", "reduce_graph_module", "write_folder"]
 
