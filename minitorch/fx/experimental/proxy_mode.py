@@ -26,7 +26,7 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import _set_grad_enabled
 from minitorch.core.pytree import tree_flatten, tree_map
-from minitorch.dispatch.keys import parse_key
+from minitorch.dispatch.keys import CONJUGATE, NEGATIVE, parse_key
 from minitorch.dispatch.mode_stack import InfraSlot, infra_mode, mode_stack, set_mode_stack, slot_of_mode
 from minitorch.dispatch.namespace import OpOverload, ops
 from minitorch.dispatch.pre_dispatch import pre_dispatch_mode, pre_dispatch_modes, set_pre_dispatch_modes
@@ -125,11 +125,27 @@ class PythonKeyTracer(TracerBase):
     def unwrap_proxy(self, value: Any) -> Any:
         """Return the proxy of a tracked tensor or symbolic number; everything else as it is."""
         if isinstance(value, TensorBase):
-            tracked = self.tensor_tracker.get(value)
+            tracked = self.tensor_tracker.get(value) or self._read_otherwise(value)
             return value if tracked is None else tracked.proxy
         if self.symbols is not None and self.symbols.is_symbolic(value):
             return self.symbols.proxy_of(value)
         return value
+
+
+    def _read_otherwise(self, tensor: TensorBase) -> Tracked | None:
+        """Track a tensor of which a conjugated or negated view is tracked: kernels above take the view off."""
+        found = self.tensor_tracker.get_otherwise(tensor)
+        if found is None:
+            return None
+        tracked, bits = found
+        proxy = tracked.proxy
+        for key, view in ((CONJUGATE, ops.aten._conj.default), (NEGATIVE, ops.aten._neg_view.default)):
+            if bits & key:
+                proxy = self.create_call(view, (proxy,), {}, name=view.basename)
+                self.set_meta(proxy.node, tensor)
+        made = Tracked(proxy)
+        self.tensor_tracker.set(tensor, made)
+        return made
 
 
 def _user_stack() -> str:
