@@ -19,10 +19,11 @@ def load() -> None:
     from minitorch.tensor import indexing
 
     indexing.bind_operators()
-    from minitorch.ops import backend_select, python_operators, without_tensors
+    from minitorch.ops import backend_select, metadata, python_operators, without_tensors
 
     python_operators.install_python_operators()
     backend_select.register()
+    metadata.register()
     without_tensors.register()
     from minitorch.backends.cpu.register import register as register_cpu
     from minitorch.backends.meta.register import register as register_meta

@@ -23,13 +23,14 @@ from heapq import heappop, heappush
 
 from minitorch.autograd.node import Node
 from minitorch.core.meta_array import Geometry
-from minitorch.dispatch.keys import FUNCTIONALIZE, FUNCTORCH_KEYS, ZERO_TENSOR
+from minitorch.dispatch.keys import FUNCTIONALIZE, FUNCTORCH_KEYS, PYTHON, ZERO_TENSOR
 from minitorch.dispatch.local_state import LocalState, current
 from minitorch.tensor.base import TensorBase, bare_copy
 
 COMPILED = not __file__.endswith(".py")
 # Of gradients that show the memory of others, or have none; a C integer when compiled.
-_WITHOUT_MEMORY = FUNCTORCH_KEYS | FUNCTIONALIZE | ZERO_TENSOR
+_PYTHON = PYTHON
+_WITHOUT_MEMORY = FUNCTORCH_KEYS | FUNCTIONALIZE | ZERO_TENSOR | PYTHON
 _getrefcount = sys.getrefcount
 
 # Set by the autograd package: functions of the public operators that the engine needs.
@@ -354,6 +355,8 @@ def accumulate_into(leaf, grad, create_graph):
     tensor: TensorBase = grad
     if not create_graph and is_owned(tensor, _references_at_leaf) and tensor.handle.strides == leaf.handle.strides:
         leaf.grad_slot = bare_copy(tensor)
+    elif not create_graph and tensor.key_set & _PYTHON and is_alone(tensor, _references_at_leaf):
+        leaf.grad_slot = tensor.detach()
     else:
         leaf.grad_slot = _copy_for(leaf, grad, create_graph)
 
@@ -374,8 +377,8 @@ def is_owned(tensor, references):
     """
     if tensor.storage_cell is not None or tensor.node is not None or tensor.requires_grad_flag:
         return False
-    if tensor.key_set & _WITHOUT_MEMORY:
-        return False  # others may show the tensor inside of a wrapper, and zeros cannot be changed
+    if tensor.key_set & _WITHOUT_MEMORY and not (tensor.key_set & _PYTHON and tensor._handle_is_all):
+        return False  # others may show what is inside of a wrapper, and zeros cannot be changed
     handle = tensor.handle
     if _getrefcount(tensor) > references or _getrefcount(handle) > _references_to_handle:
         return False
@@ -384,6 +387,11 @@ def is_owned(tensor, references):
         return True
     # What a kernel computed in another shape.
     return _getrefcount(base) <= _references_to_base and getattr(base, "nbytes", -1) == handle.nbytes
+
+
+def is_alone(tensor, references):
+    """Return whether nobody else holds a gradient of a subclass; whose memory is inside, only the class knows."""
+    return _getrefcount(tensor) <= references
 
 
 # How many references `is_owned` sees when nobody else holds the gradient, its handle, and the

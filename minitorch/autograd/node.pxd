@@ -2,7 +2,7 @@ from minitorch.dispatch.local_state cimport LocalState, current
 from minitorch.tensor.base cimport Storage, TensorBase, VersionCounter, ViewInfo, bare_copy, new_tensor
 
 cdef unsigned long long _sequence
-cdef unsigned long long _PYTHON_KEYS
+cdef unsigned long long _PYTHON
 
 cdef class Node:
     cdef public unsigned long long sequence
@@ -20,11 +20,11 @@ cdef class Node:
     cpdef object release(self)
 
 cdef class SavedOutput:
+    cdef public object detached
     cdef public object handle
     cdef public VersionCounter counter
     cdef public long version
     cdef public unsigned long long key_set
-    cdef public TensorBase bare
     cdef public int output_nr
 
 cdef class SavedPacked:

@@ -90,6 +90,7 @@ class FakeTensor(Tensor):
 
     constant: Any = None
     _is_param = False
+    _handle_is_all = True
 
     __torch_function__ = disabled_torch_function_impl
 
@@ -131,7 +132,6 @@ class FakeTensor(Tensor):
     @property
     def data(self) -> Any:
         result = Tensor.data.fget(self)  # type: ignore[attr-defined]
-        result.__dict__.pop("_is_param", None)
         if self.constant is not None:
             self.fake_mode.constants.set(result, self.constant)
         return result

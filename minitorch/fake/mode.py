@@ -1,13 +1,16 @@
 """`FakeTensorMode`: the scope in which tensors come into being without elements.
 
 Note [What a fake call does]
-    In this order (spec M6): what is no fake tensor yet is converted, or refused; an operator with a rule of its own
-    (`rules`) follows that; one with a fake impl has it called; a composite is taken apart; all others run their
-    Meta kernels on stand-ins (`stand_ins`), and the results claim the common device (`devices`).
+    In this order (spec M6): what is no fake tensor yet is converted, or refused; an operator with a fake impl has it
+    called; an implicit composite is taken apart; all others run their Meta kernels on stand-ins (`stand_ins`), and the
+    results claim the common device (`devices`).  A Meta kernel that finds its arguments right and cannot go on without
+    elements has the call end in one of the named exceptions, or in symbols (`dynamic_shapes`).  What is computed of
+    known elements alone is computed on these too (`constants`).
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,10 +20,10 @@ from minitorch.dispatch.fake_impl import run_fake_impl
 from minitorch.dispatch.mode_stack import InfraSlot, disable_all_modes, infra_mode, mode_stack, set_mode_stack
 from minitorch.dispatch.namespace import overload_of
 from minitorch.dispatch.tags import Tag
-from minitorch.fake import dynamic_shapes
 from minitorch.fake.constants import Constants, flat
 from minitorch.fake.converter import FakeTensorConverter
 from minitorch.fake.devices import Placement
+from minitorch.fake.dynamic_shapes import UNKNOWN, new_size
 from minitorch.fake.exceptions import (
     DataDependentOutputException,
     DynamicOutputShapeException,
@@ -28,7 +31,6 @@ from minitorch.fake.exceptions import (
     UnsupportedOperatorException,
 )
 from minitorch.fake.fake_tensor import CONVERT_FIRST, FakeTensor, _tensors
-from minitorch.fake.rules import PASS, find_rule
 from minitorch.errors import MissingKernelError, NeedsElementsError
 from minitorch.fake.stand_ins import META_DEVICE, StandIns
 from minitorch.modes.dispatch_mode import TorchDispatchMode
@@ -80,6 +82,7 @@ class FakeTensorMode(TorchDispatchMode):
         self.export = export
         self.converter = FakeTensorConverter()
         self.constants = Constants()
+        self._numbers = itertools.count()  # of tensors that are converted without a name
 
     @property
     def fake_tensor_converter(self) -> FakeTensorConverter:
@@ -114,10 +117,10 @@ class FakeTensorMode(TorchDispatchMode):
         tensor : Tensor
         static_shapes : bool, optional
             False gives its sizes symbols, which needs a shape environment; as the mode says when omitted.
-        source : object, optional
-            What the symbols are named after.
-        symbolic_context : sequence of bool, optional
-            Which dimensions get symbols; all when omitted.
+        source : str, optional
+            What guards call the tensor.
+        symbolic_context : iterable of int, optional
+            The dimensions that get symbols; all when omitted.
 
         Raises
         ------
@@ -140,6 +143,9 @@ class FakeTensorMode(TorchDispatchMode):
             return self.converter.from_real_tensor(self, tensor, sizes=sizes)
 
     def _symbolic_sizes(self, source: Any, dynamic_dims: Any) -> Any:
+        if source is None:
+            source = f"t{next(self._numbers)}"
+
         def sizes(shape: tuple, strides: tuple, offset: int) -> tuple:
             return self.shape_env.create_symbolic_sizes_strides(shape, strides, offset, source, dynamic_dims)
 
@@ -175,12 +181,6 @@ class FakeTensorMode(TorchDispatchMode):
 
     def _run(self, func: Any, args: tuple, kwargs: dict, tensors: list) -> Any:
         """Return the result of an operator of fake tensors (Note [What a fake call does])."""
-        rule = find_rule(func)
-        if rule is not None:
-            with self:
-                result = rule(self, func, args, kwargs)
-            if result is not PASS:
-                return result
         if func.fake_impls:
             with self:
                 return run_fake_impl(func.fake_impls[-1], FakeImplContext(self, func), args, kwargs)
@@ -197,11 +197,30 @@ class FakeTensorMode(TorchDispatchMode):
         try:
             result = func.call(tuple([stand_ins.enter(value) for value in args]), keywords)
         except NeedsElementsError as error:
-            raise _without_elements(func, error) from error
+            exception = _without_elements(func, error)
+            if not self._allows(exception):
+                raise exception from error
+            return self._run_unknown(func, args, kwargs, exception)
         except MissingKernelError as error:
             raise UnsupportedOperatorException(overload_of(error.qualname)) from error
         stand_ins.settle()
         return stand_ins.leave(result, placement.of)
+
+    def _allows(self, exception: RuntimeError) -> bool:
+        """Return whether the mode has symbols for what an operator cannot know."""
+        kind = type(exception)
+        return self.allows_dynamic_shapes if kind is DynamicOutputShapeException else self.allows_scalar_outputs
+
+    def _run_unknown(self, func: Any, args: tuple, kwargs: dict, exception: RuntimeError) -> Any:
+        """Return the result of an operator that depends on elements, with symbols for what is unknown."""
+        fn = UNKNOWN.get(func.qualname)
+        composite = func.active("CompositeExplicitAutograd")
+        with self:
+            if fn is not None:
+                return fn(self, *args, **kwargs)
+            if composite is not None:  # its parts say what is unknown
+                return func._op_dk("CompositeExplicitAutograd", *args, **kwargs)
+        raise exception
 
     def _lift(self, func: Any, real: Any) -> FakeTensor:
         """Return the fake counterpart of a tensor that was just made of Python data."""
@@ -248,7 +267,7 @@ class FakeImplContext:
             raise DynamicOutputShapeException(self._func)
         if min < 0:
             raise ValueError(f"new_dynamic_size(min={min}, max={max}): a size is not negative")
-        return dynamic_shapes.new_size(self._mode, min, max)
+        return new_size(self._mode, min, max)
 
     create_unbacked_symint = new_dynamic_size
 

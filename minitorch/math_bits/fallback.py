@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, PYTHON_KEYS, DispatchKey, full_after_bits
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, DispatchKey, full_after_bits
 from minitorch.dispatch.operator import OPERATORS, Entry, Kernel, Operator
 from minitorch.ops import functions as F
-from minitorch.tensor.base import TensorBase, bare_copy, is_plain, new_tensor
+from minitorch.tensor.base import TensorBase, is_plain, new_tensor
 
 # Called directly: arguments are right already, and this is on the way of everyday complex code.
 _CLONE = OPERATORS["aten::clone"]
@@ -23,9 +23,6 @@ def without_bit(tensor: Any, bit: int) -> Any:
     result: Any
     if is_plain(tensor):
         result = new_tensor(tensor.handle, tensor.key_set & ~bit)
-    elif tensor.key_set & PYTHON_KEYS:
-        result = bare_copy(tensor)
-        result.key_set &= ~bit
     else:
         result = TensorBase.__new__(type(tensor))
         result.handle, result.key_set = tensor.handle, tensor.key_set & ~bit

@@ -80,3 +80,10 @@ class TorchDispatchMode:
     def is_infra_mode(cls) -> bool:
         """Return whether modes of this class are the library's own."""
         return is_infra_mode(cls)
+
+
+class BaseTorchDispatchMode(TorchDispatchMode):
+    """A mode that passes every call on: to be subclassed by those that only look at some."""
+
+    def __torch_dispatch__(self, func: Any, types: tuple[type, ...], args: tuple = (), kwargs: Any = None) -> Any:
+        return func(*args, **({} if kwargs is None else kwargs))

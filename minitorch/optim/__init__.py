@@ -1,8 +1,8 @@
 """Optimizers and learning rate schedules: PyTorch's ``torch.optim``."""
 
 from minitorch.optim import lr_scheduler, swa_utils
-from minitorch.optim.adafactor import Adafactor
 from minitorch.optim.adadelta import Adadelta
+from minitorch.optim.adafactor import Adafactor
 from minitorch.optim.adagrad import Adagrad
 from minitorch.optim.adam import Adam
 from minitorch.optim.adamax import Adamax

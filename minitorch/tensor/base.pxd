@@ -17,6 +17,7 @@ cdef bint COMPILED
 cdef unsigned long long _AD_INPLACE_OR_VIEW
 cdef unsigned long long _NORMAL_KEYS
 cdef unsigned long long _NO_PYTHON
+cdef unsigned long long _PYTHON
 cdef unsigned long long _WRAPPER_KEYS
 cdef unsigned long long _PLAIN_CPU_KEYS
 cdef unsigned long long _DEFAULT_INCLUDED

@@ -62,6 +62,11 @@ class UntypedStorage:
         return not isinstance(self._cell, BorrowedStorage)
 
     @property
+    def _cdata(self) -> int:
+        """A number that is the storage's while it lives."""
+        return id(self._cell)
+
+    @property
     def device(self) -> Any:
         return self._memory.device_of(self._cell.root)
 

@@ -50,6 +50,12 @@ def has_elements(tensor: Any) -> bool:
     return True
 
 
+def has_values(tensor: Any) -> bool:
+    """Return whether there are elements behind a tensor, in memory, to decide by how to compute: not of meta and fake ones."""
+    tensor = innermost(tensor)
+    return not isinstance(tensor.handle, MetaArray) or bool(tensor.key_set & ZERO_TENSOR)
+
+
 def innermost(tensor: Any) -> Any:
     """Return the tensor inside of all wrappers: of a batched one all examples.
 
