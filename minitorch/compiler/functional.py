@@ -268,7 +268,7 @@ def analyse(
     list
         The values that a graph of it returns.
     """
-    with functionalization(reapply_views=True):
+    with functionalization(reapply_views=True, custom_operators=True):
         run = Run(function, values, inputs)
         run.describe_inputs(inputs)
         info = ProgramInfo(inputs, [], run.out_spec)

@@ -39,7 +39,8 @@ def is_impure(node: Node) -> bool:
         return True
     if node.op != "call_function":
         return node.op != "get_attr"
-    return not (isinstance(node.target, OpOverload) or is_scalar_arithmetic(node))
+    is_functional = isinstance(node.target, OpOverload) or getattr(node.target, "is_functional", False)
+    return not (is_functional or is_scalar_arithmetic(node))
 
 
 def is_scalar_arithmetic(node: Node) -> bool:

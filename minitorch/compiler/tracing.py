@@ -78,7 +78,7 @@ def trace_forward(
     """
 
     def forward(*primals: Any) -> tuple:
-        with functionalization(reapply_views=True):
+        with functionalization(reapply_views=True, custom_operators=True):
             run = Run(function, primals, info.inputs, known=True)
             results = run.collect(ProgramInfo(info.inputs, [], run.out_spec))
             if complete:
@@ -115,7 +115,7 @@ def trace_joint(
     """
 
     def joint(primals: list, tangents: list) -> tuple:
-        with functionalization(reapply_views=True), enable_grad():
+        with functionalization(reapply_views=True, custom_operators=True), enable_grad():
             run = Run(function, primals, info.inputs, known=True)
             again = ProgramInfo(info.inputs, [], run.out_spec)
             results = run.collect(again)

@@ -212,7 +212,6 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
     """
 
     _mode_key = InfraSlot.PROXY
-    supports_higher_order_operators = True
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ from typing import Any
 
 from minitorch.core.pytree import tree_flatten, tree_unflatten
 from minitorch.fx.codegen import PyTreeCodeGen, PyTreeInfo
+from minitorch.fx.experimental import higher_order_rules  # noqa: F401  # registers its rules
 from minitorch.fx.experimental.proxy_mode import (
     ProxyTorchDispatchMode,
     PythonKeyTracer,
