@@ -24,7 +24,15 @@ from minitorch.core.dtype import (
     int64,
 )
 from minitorch.core.promotion import promote_types
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, FUNCTIONALIZE, FUNCTORCH_LAYERS, PYTHON_KEYS, parse_key
+from minitorch.dispatch.keys import (
+    AD_INPLACE_OR_VIEW,
+    AUTOGRAD_KEYS,
+    FUNCTIONALIZE,
+    FUNCTORCH_LAYERS,
+    PRE_DISPATCH,
+    PYTHON_KEYS,
+    parse_key,
+)
 from minitorch.dispatch.local_state import current
 from minitorch.dispatch.mode_stack import InfraSlot, infra_mode
 from minitorch.dispatch.transforms import TransformType, interpreter_stack
@@ -44,8 +52,9 @@ _CPU_KEYS = (
     | AD_INPLACE_OR_VIEW
 )
 _INFERENCE_KEYS = _CPU_KEYS & ~(AD_INPLACE_OR_VIEW | AUTOGRAD_KEYS)
-# What is included where a level or a mode may wrap tensors that come into being.
-_WRAPPING = FUNCTIONALIZE | FUNCTORCH_LAYERS | PYTHON_KEYS
+# What is included where modes want to know of tensors that come into being, and where a level may wrap them.
+_SEEING = PYTHON_KEYS | PRE_DISPATCH
+_WRAPPING = FUNCTIONALIZE | FUNCTORCH_LAYERS | _SEEING
 
 _COPY_WARNING = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -83,9 +92,7 @@ def _lifted(result: Any) -> Any:
     state = current()
     if not state.included & _WRAPPING:
         return result
-    if state.included & ~state.excluded & PYTHON_KEYS:
-        return F.lift_fresh(result)
-    functionalizes = state.included & ~state.excluded & FUNCTIONALIZE or any(
+    functionalizes = state.included & ~state.excluded & (FUNCTIONALIZE | _SEEING) or any(
         level.transform is TransformType.Functionalize for level in interpreter_stack()
     )
     return F.lift_fresh(result) if functionalizes else result
