@@ -145,6 +145,7 @@ _PUBLIC_MODULES = (
     "minitorch.utils.checkpoint",
     "minitorch.fx",
     "minitorch.fx._symbolic_trace",
+    "minitorch._C",
 )
 _public_names: dict[int, str] = {}  # by id: what is listed lives as long as its module
 _scanned: set[str] = set()

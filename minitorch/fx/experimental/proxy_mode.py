@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from minitorch.autograd.grad_mode import _set_grad_enabled
+from minitorch._C import _set_grad_enabled
 from minitorch.core.pytree import tree_flatten, tree_map
 from minitorch.core.symbolic import is_symbolic
 from minitorch.dispatch.keys import CONJUGATE, NEGATIVE, parse_key

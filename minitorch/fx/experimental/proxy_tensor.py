@@ -117,7 +117,7 @@ def dispatch_trace(f: Callable[..., Any], args: tuple, mode: ProxyTorchDispatchM
         track_tensor_tree(leaves, proxies, constant=None, tracer=tracer)
     with mode:
         result = f(*args)
-    outputs, out_spec = tree_flatten(result)
+    outputs, out_spec = tree_flatten(_plain(result))
     values = [tracer.create_arg(tracer.unwrap_proxy(value)) for value in outputs]
     if nested:
         graph.output(values)
@@ -125,6 +125,15 @@ def dispatch_trace(f: Callable[..., Any], args: tuple, mode: ProxyTorchDispatchM
     else:
         graph.output(tree_unflatten(values, out_spec))
     return GraphModule(tracer.root, graph, getattr(f, "__name__", type(f).__name__))
+
+
+def _plain(value: Any) -> Any:
+    """Return nested results with the named tuples that operators return as tuples: what a graph's code writes."""
+    if isinstance(value, tuple) and type(value).__module__ == "minitorch.ops.return_types":
+        return tuple(value)
+    if type(value) in (tuple, list):
+        return type(value)([_plain(item) for item in value])
+    return {key: _plain(item) for key, item in value.items()} if type(value) is dict else value
 
 
 def _argument_names(f: Callable[..., Any], args: tuple) -> list[str]:
