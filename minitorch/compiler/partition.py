@@ -226,7 +226,9 @@ def min_cut_rematerialization_partition(
             continue
         capacity = _bytes(node) if _is_value(node) else INFINITE
         network.add_edge((node, "in"), (node, "out"), capacity)
-        if node.op == "placeholder" or is_random(node) or not is_cheap(node):
+        # What the forward graph need not compute is computed once wherever it stands.
+        repeated = node in joint.required_forward and (is_random(node) or not is_cheap(node))
+        if node.op == "placeholder" or repeated:
             network.add_edge("source", (node, "in"))
         for user in node.users:
             if user in joint.after_tangents or user.op == "output":
