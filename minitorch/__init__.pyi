@@ -19,6 +19,7 @@ from math import inf as inf
 from math import nan as nan
 from math import pi as pi
 from minitorch.compiled import core_is_compiled as core_is_compiled
+from minitorch import lazy_names as lazy_names
 from minitorch import loading as loading
 from minitorch import autograd as autograd
 from minitorch import random as random
@@ -86,6 +87,7 @@ from minitorch import accelerator as accelerator
 from minitorch import amp as amp
 from minitorch import as_torch as as_torch
 from minitorch import backends as backends
+from minitorch import compiler as compiler
 from minitorch import cpu as cpu
 from minitorch import cuda as cuda
 from minitorch import distributed as distributed
