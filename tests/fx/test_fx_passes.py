@@ -9,6 +9,7 @@ import pytest
 import minitorch
 from minitorch import fx, nn
 from minitorch.fx import subgraph_rewriter
+from minitorch.fx.experimental.optimization import fuse, remove_dropout
 from minitorch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from minitorch.fx.passes.operator_support import (
     OperatorSupport,
@@ -468,3 +469,48 @@ def test_lifting_a_graph():
     module, paths = lift_subgraph_as_module(fx.symbolic_trace(model), graph, "part", "Part")
     assert (type(module).__name__, paths) == ("Part", {"part.tail.0": "tail.0"})
     minitorch.testing.assert_close(module(), minitorch.relu(model.linear.weight))
+
+
+# ---------------------------------------------------------------- inference
+
+
+def test_fusing_normalization():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.norm = nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2)
+            self.head = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Dropout(), nn.Linear(3, 3))
+            self.last = nn.BatchNorm1d(3)
+
+        def forward(self, x):
+            x = minitorch.relu(self.norm(self.conv(x))).mean((2, 3))
+            x = self.head(x)
+            return x + self.last(x)  # used twice: stays as it is
+
+    net = Net()
+    for _ in range(3):
+        net(minitorch.randn(8, 1, 6, 6))
+    net.eval()
+    x = minitorch.randn(4, 1, 6, 6)
+    fused = fuse(net)
+    minitorch.testing.assert_close(fused(x), net(x))
+    assert [n.target for n in fused.graph.nodes if n.op == "call_module"] == ["conv", "head.0", "head.2", "head.3", "last"]
+    assert not any(name.startswith("norm") for name, _ in fused.named_modules())
+    assert isinstance(net.norm, nn.BatchNorm2d)
+    without = remove_dropout(fused)
+    assert "head.2" not in [n.target for n in without.graph.nodes]
+    minitorch.testing.assert_close(without(x), net(x))
+
+
+def test_layers_that_are_called_twice_are_not_fused():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.norm = nn.Linear(3, 3), nn.BatchNorm1d(3)
+
+        def forward(self, x):
+            return self.norm(self.layer(x)) + self.layer(x)
+
+    net = Net().eval()
+    x = minitorch.randn(4, 3)
+    minitorch.testing.assert_close(fuse(net)(x), net(x))
