@@ -30,8 +30,7 @@ def public(text: str) -> str:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_code_and_graph(name):
     torch = pytest.importorskip("torch")
-    import torch.fx
-
+    pytest.importorskip("torch.fx")
     theirs = torch.fx.symbolic_trace(PROGRAMS[name](torch))
     ours = fx.symbolic_trace(PROGRAMS[name](minitorch))
     assert ours.code == public(theirs.code)
@@ -45,13 +44,12 @@ def test_code_and_graph(name):
 @pytest.mark.parametrize("name", ["nested_modules", "attention", "unpacking", "all_operators", "parameters_and_buffers"])
 def test_split_modules(name, options):
     torch = pytest.importorskip("torch")
-    import torch.fx.passes.split_module
-
+    their_split = pytest.importorskip("torch.fx.passes.split_module").split_module
     from minitorch.fx.passes.split_module import split_module
 
     codes = []
     for library, graphs, split in (
-        (torch, torch.fx, torch.fx.passes.split_module.split_module),
+        (torch, torch.fx, their_split),
         (minitorch, fx, split_module),
     ):
         module = graphs.symbolic_trace(PROGRAMS[name](library))
@@ -78,8 +76,7 @@ PATTERNS = {
 @pytest.mark.parametrize("name", PATTERNS)
 def test_replaced_patterns(name):
     torch = pytest.importorskip("torch")
-    import torch.fx
-
+    pytest.importorskip("torch.fx")
     results = []
     for library, graphs in ((torch, torch.fx), (minitorch, fx)):
         module = graphs.symbolic_trace(PROGRAMS[name](library))
@@ -109,8 +106,7 @@ def test_replaced_patterns(name):
 )
 def test_what_cannot_be_traced(function):
     torch = pytest.importorskip("torch")
-    import torch.fx
-
+    pytest.importorskip("torch.fx")
     outcomes = []
     for graphs in (torch.fx, fx):
         try:
