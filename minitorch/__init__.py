@@ -27,6 +27,15 @@ from minitorch.backends.cpu.threads import (
     set_num_interop_threads,
     set_num_threads,
 )
+from minitorch.core.checks import (
+    _check,
+    _check_index,
+    _check_is_size,
+    _check_not_implemented,
+    _check_type,
+    _check_value,
+    _check_with,
+)
 from minitorch.core.device import device, get_default_device, set_default_device
 from minitorch.core.dtype import *
 from minitorch.core.layout import *
@@ -39,6 +48,20 @@ from minitorch.core.memory_format import (
 )
 from minitorch.core.promotion import can_cast, promote_types
 from minitorch.core.size import Size
+from minitorch.core.symbolic import (
+    SymBool,
+    SymFloat,
+    SymInt,
+    sym_float,
+    sym_int,
+    sym_ite,
+    sym_max,
+    sym_min,
+    sym_not,
+    sym_sqrt,
+    sym_sum,
+)
+from minitorch.ops.overriding import seen_by_modes
 from minitorch.random import (
     Generator,
     default_generator,
@@ -59,15 +82,19 @@ from minitorch.tensor.creation import (
 from minitorch.tensor.printing import set_printoptions
 from minitorch.tensor.promotion import result_type
 from minitorch.tensor.tensor import Tensor
+from minitorch.version import __version__
 
-__version__ = "0.1.0"
+tensor, as_tensor, asarray, from_numpy = map(seen_by_modes, (tensor, as_tensor, asarray, from_numpy))
+del seen_by_modes
+
 newaxis = None
 
 # Imported when first named: `import minitorch` stays light.
 _SUBMODULES = frozenset(
     (
-        "accelerator", "amp", "backends", "cpu", "cuda", "fft", "func", "fx", "library", "linalg", "masked", "nn", "optim",
-        "serialization", "signal", "special", "testing", "tools", "utils",
+        "accelerator", "amp", "as_torch", "backends", "cpu", "cuda", "distributed", "fft", "func", "fx", "jit",
+        "library", "linalg", "masked", "nn", "optim", "overrides", "serialization", "signal", "special", "testing",
+        "tools", "types", "utils", "version",
     )
 )
 _SERIALIZATION = ("load", "save")
@@ -87,6 +114,24 @@ _OF_AUTOCAST = frozenset(
         "set_autocast_dtype", "set_autocast_enabled",
     )
 )
+_OF_NUMERIC_SETTINGS = frozenset(
+    (
+        "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_float32_matmul_precision",
+        "is_deterministic_algorithms_warn_only_enabled", "set_deterministic_debug_mode", "set_float32_matmul_precision",
+        "set_flush_denormal", "use_deterministic_algorithms",
+    )
+)
+_OF_OLD_NAMES = ("set_default_tensor_type", "typename")
+_ELSEWHERE = {
+    "AcceleratorError": "errors",
+    "OutOfMemoryError": "errors",
+    "GradScaler": "amp",
+    "UntypedStorage": "tensor.storage",
+    "is_storage": "tensor.storage",
+    "is_anomaly_check_nan_enabled": "autograd.anomaly",
+    "is_anomaly_enabled": "autograd.anomaly",
+    "set_anomaly_enabled": "autograd.anomaly",
+}
 _OF_DEVICE_MODULES = {"_register_device_module": "register_device_module", "get_device_module": "get_device_module"}
 
 
@@ -120,6 +165,21 @@ def __getattr__(name):
         from minitorch import autocast_mode
 
         return getattr(autocast_mode, name)
+    if name in _OF_NUMERIC_SETTINGS:
+        from minitorch.core import numeric_settings
+
+        return getattr(numeric_settings, name)
+    if name in _OF_OLD_NAMES or name.endswith("Tensor"):
+        from minitorch.tensor import legacy_types
+
+        if name in legacy_types.NAMES:
+            return legacy_types.tensor_type(name)
+        if name in _OF_OLD_NAMES:
+            return getattr(legacy_types, name)
+    if name in _ELSEWHERE:
+        from importlib import import_module
+
+        return getattr(import_module(f"minitorch.{_ELSEWHERE[name]}"), name)
     if name in _OF_DEVICE_MODULES:
         from minitorch.backends import device_modules
 

@@ -33,6 +33,13 @@ from minitorch.backends.cpu.threads import get_num_interop_threads as get_num_in
 from minitorch.backends.cpu.threads import get_num_threads as get_num_threads
 from minitorch.backends.cpu.threads import set_num_interop_threads as set_num_interop_threads
 from minitorch.backends.cpu.threads import set_num_threads as set_num_threads
+from minitorch.core.checks import _check as _check
+from minitorch.core.checks import _check_index as _check_index
+from minitorch.core.checks import _check_is_size as _check_is_size
+from minitorch.core.checks import _check_not_implemented as _check_not_implemented
+from minitorch.core.checks import _check_type as _check_type
+from minitorch.core.checks import _check_value as _check_value
+from minitorch.core.checks import _check_with as _check_with
 from minitorch.core.device import device as device
 from minitorch.core.device import get_default_device as get_default_device
 from minitorch.core.device import set_default_device as set_default_device
@@ -46,6 +53,18 @@ from minitorch.core.memory_format import preserve_format as preserve_format
 from minitorch.core.promotion import can_cast as can_cast
 from minitorch.core.promotion import promote_types as promote_types
 from minitorch.core.size import Size as Size
+from minitorch.core.symbolic import SymBool as SymBool
+from minitorch.core.symbolic import SymFloat as SymFloat
+from minitorch.core.symbolic import SymInt as SymInt
+from minitorch.core.symbolic import sym_float as sym_float
+from minitorch.core.symbolic import sym_int as sym_int
+from minitorch.core.symbolic import sym_ite as sym_ite
+from minitorch.core.symbolic import sym_max as sym_max
+from minitorch.core.symbolic import sym_min as sym_min
+from minitorch.core.symbolic import sym_not as sym_not
+from minitorch.core.symbolic import sym_sqrt as sym_sqrt
+from minitorch.core.symbolic import sym_sum as sym_sum
+from minitorch.ops.overriding import seen_by_modes as seen_by_modes
 from minitorch.random import Generator as Generator
 from minitorch.random import default_generator as default_generator
 from minitorch.random import get_rng_state as get_rng_state
@@ -69,13 +88,13 @@ from minitorch import cpu as cpu
 from minitorch import cuda as cuda
 from minitorch import fft as fft
 from minitorch import func as func
-from minitorch import fx as fx
 from minitorch import library as library
 from minitorch import linalg as linalg
 from minitorch import masked as masked
 from minitorch import nn as nn
 from minitorch import ops as ops
 from minitorch import optim as optim
+from minitorch import overrides as overrides
 from minitorch import serialization as serialization
 from minitorch import signal as signal
 from minitorch import special as special
@@ -138,7 +157,6 @@ def _amp_update_scale_(
     input: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: _float,
     scale_backoff_factor: _float, growth_interval: _int
 ) -> Tensor: ...
-def _assert(condition: Any, message: _str) -> None: ...
 def _batch_norm_with_update(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
     momentum: _float, eps: _float

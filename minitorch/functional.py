@@ -12,7 +12,7 @@ from typing import Any
 from minitorch.core.dtype import int64
 from minitorch.core.size import Size
 from minitorch.ops import functions as F
-from minitorch.ops.overriding import handle_operator_call
+from minitorch.ops.overriding import overridable
 from minitorch.ops.return_types import make_return_type
 from minitorch.tensor.base import TensorBase
 
@@ -23,17 +23,6 @@ __all__ = [
     "is_signed", "is_tensor", "istft", "lu", "meshgrid", "nonzero", "norm", "norm_except_dim", "numel",
     "pca_lowrank", "stft", "svd_lowrank", "tensordot", "unique", "unique_consecutive", "unravel_index",
 ]  # fmt: skip
-
-
-def overridable(function):
-    """Let ``__torch_function__`` of modes and of the arguments' classes take a call over."""
-
-    @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        result = handle_operator_call(call, args, kwargs)
-        return function(*args, **kwargs) if result is NotImplemented else result
-
-    return call
 
 
 def _tensors(args) -> list:

@@ -16,13 +16,14 @@ def load() -> None:
     from minitorch.tensor.tensor import Tensor
 
     assemble.attach_methods(Tensor)
-    from minitorch.tensor import indexing
+    from minitorch.tensor import compatibility, indexing
 
     indexing.bind_operators()
-    from minitorch.ops import backend_select, python_operators, without_tensors
+    from minitorch.ops import backend_select, metadata, python_operators, without_tensors
 
     python_operators.install_python_operators()
     backend_select.register()
+    metadata.register()
     without_tensors.register()
     from minitorch.backends.cpu.register import register as register_cpu
     from minitorch.backends.meta.register import register as register_meta
@@ -41,6 +42,7 @@ def load() -> None:
     python_key.register()
     decompositions.register()
     attach.attach(Tensor)
+    compatibility.attach(Tensor)
     from minitorch import functional
 
     functional.attach_methods(Tensor)

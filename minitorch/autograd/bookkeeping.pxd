@@ -6,6 +6,9 @@ from minitorch.tensor.base cimport TensorBase, VersionCounter, ViewInfo, make_vi
 cdef unsigned long long _AFTER_AD_INPLACE_OR_VIEW
 cdef unsigned long long _AD_INPLACE_OR_VIEW
 cdef unsigned long long _BOTH
+cdef unsigned long long _PYTHON
+
+cdef VersionCounter shared_counter(TensorBase view, TensorBase source)
 
 cdef class InplaceBookkeeping(Kernel):
     @cython.locals(added=cython.ulonglong)

@@ -5,7 +5,7 @@ Compiled where a compiler exists (`bookkeeping.pxd`).
 
 from __future__ import annotations
 
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AFTER_AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AFTER_AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, PYTHON
 from minitorch.dispatch.local_state import LocalState, current
 from minitorch.dispatch.operator import Entry, Kernel
 from minitorch.tensor.base import TensorBase, VersionCounter, ViewInfo, make_view_info
@@ -14,6 +14,7 @@ from minitorch.tensor.base import TensorBase, VersionCounter, ViewInfo, make_vie
 _AFTER_AD_INPLACE_OR_VIEW = AFTER_AD_INPLACE_OR_VIEW
 _AD_INPLACE_OR_VIEW = AD_INPLACE_OR_VIEW
 _BOTH = AUTOGRAD_KEYS | AD_INPLACE_OR_VIEW
+_PYTHON = PYTHON
 
 
 def follow_view(target, info):
@@ -80,6 +81,15 @@ class InplaceViewBookkeeping(InplaceBookkeeping):
         return target
 
 
+def shared_counter(view, source):
+    """Return the counter of a view; what a handler made without one counts changes with its source from now on."""
+    counter: VersionCounter = view.version_counter
+    if counter is None or view.key_set & _PYTHON:
+        counter = source.counter_of()
+        view.version_counter = counter
+    return counter
+
+
 class InplaceListBookkeeping(Kernel):
     """The ADInplaceOrView kernel of operators that write into lists of tensors, or into several tensors."""
 
@@ -138,16 +148,14 @@ class ViewBookkeeping(Kernel):
         if single:
             tensor: TensorBase = result
             info = make_view_info(base, parent, op, args[1:], kwargs, -1, creation)
-            counter: VersionCounter = tensor.version_counter
-            info.attr_version = counter.version
+            info.attr_version = shared_counter(tensor, source).version
             tensor.view_info = info
             tensor.tracked = True
-        else:
+        elif result is not None:
             for index, item in enumerate(result):
                 output: TensorBase = item
                 info = make_view_info(base, parent, op, args[1:], kwargs, index, creation)
-                output_counter: VersionCounter = output.version_counter
-                info.attr_version = output_counter.version
+                info.attr_version = shared_counter(output, source).version
                 output.view_info = info
                 output.tracked = True
         return result

@@ -1,8 +1,9 @@
 cimport cython
 from minitorch.autograd.node cimport Node
 from minitorch.dispatch.local_state cimport LocalState, current
-from minitorch.tensor.base cimport TensorBase, new_tensor
+from minitorch.tensor.base cimport TensorBase, bare_copy
 
+cdef unsigned long long _PYTHON
 cdef unsigned long long _WITHOUT_MEMORY
 
 cdef class Task:
@@ -35,6 +36,7 @@ cdef class Task:
 cdef object accumulate_into(TensorBase leaf, object grad, bint create_graph)
 cdef object retain(TensorBase tensor, object grad, bint create_graph)
 cdef bint is_owned(TensorBase tensor, Py_ssize_t references)
+cdef bint is_alone(TensorBase tensor, Py_ssize_t references)
 cdef Py_ssize_t _references_at_leaf
 cdef Py_ssize_t _references_in_buffer
 cdef Py_ssize_t _references_to_handle

@@ -1,7 +1,8 @@
 from minitorch.dispatch.local_state cimport LocalState, current
-from minitorch.tensor.base cimport Storage, TensorBase, VersionCounter, ViewInfo, new_tensor
+from minitorch.tensor.base cimport Storage, TensorBase, VersionCounter, ViewInfo, bare_copy, new_tensor
 
 cdef unsigned long long _sequence
+cdef unsigned long long _PYTHON
 
 cdef class Node:
     cdef public unsigned long long sequence
@@ -19,6 +20,7 @@ cdef class Node:
     cpdef object release(self)
 
 cdef class SavedOutput:
+    cdef public object detached
     cdef public object handle
     cdef public VersionCounter counter
     cdef public long version

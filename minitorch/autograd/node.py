@@ -10,19 +10,20 @@ Note [Edges]
 Note [Saved tensors and versions]
     An input is saved as the tensor itself, with its version at the time.  An output is
     saved as its handle and version counter, because saving the tensor would make a cycle
-    (the tensor knows its node).  Unpacking compares versions, so that a tensor changed in
+    (the tensor knows its node); one of a subclass is detached by its class.  Unpacking compares versions, so that a tensor changed in
     place in between is an error and never a wrong gradient.
 """
 
 from __future__ import annotations
 
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, PYTHON
 from minitorch.dispatch.local_state import LocalState, current
-from minitorch.tensor.base import Storage, TensorBase, VersionCounter, ViewInfo, new_tensor
+from minitorch.tensor.base import Storage, TensorBase, VersionCounter, ViewInfo, bare_copy, new_tensor
 
 COMPILED = not __file__.endswith(".py")
 
 _sequence = 0
+_PYTHON = PYTHON  # a C integer when compiled
 
 FREED_TEXT = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
@@ -149,9 +150,11 @@ if not COMPILED:
 class SavedOutput:
     """A node's own output, saved without a reference to the tensor (Note [Saved tensors and versions])."""
 
-    __slots__ = ("counter", "handle", "key_set", "output_nr", "version")
+    __slots__ = ("counter", "detached", "handle", "key_set", "output_nr", "version")
 
     def __init__(self, tensor, output_nr):
+        # The values of an instance of a subclass are its class's business.
+        self.detached = bare_copy(tensor) if tensor.key_set & _PYTHON else None
         counter = tensor.counter_of() if not tensor.is_inference() else None
         self.handle = tensor.handle
         self.counter = counter
@@ -164,7 +167,14 @@ class SavedOutput:
         counter = self.counter
         if counter is not None and counter.version != self.version:
             raise RuntimeError(changed_text(self.handle, node, self.output_nr, counter.version, self.version))
-        tensor: TensorBase = new_tensor(self.handle, self.key_set)
+        tensor: TensorBase
+        if self.detached is None:
+            tensor = new_tensor(self.handle, self.key_set)
+        else:
+            tensor = bare_copy(self.detached)
+            if tensor.storage_cell is not None:  # its class made it
+                set_output(tensor, node, self.output_nr)
+                return tensor
         tensor.version_counter = counter
         if isinstance(counter, Storage):
             tensor.storage_cell = counter  # the handle may be a view of its memory: a transposed result
@@ -204,9 +214,10 @@ class SavedPacked:
             )
         if self.output_nr is None and self.target is None:
             return tensor
-        restored: TensorBase = new_tensor(tensor.handle, tensor.key_set)
-        restored.storage_cell = tensor.storage_cell
-        restored.version_counter = tensor.version_counter
+        restored: TensorBase = bare_copy(tensor)
+        if restored.storage_cell is None:
+            restored.storage_cell = tensor.storage_cell
+            restored.version_counter = tensor.version_counter
         restored.requires_grad_flag = True
         restored.tracked = True
         if self.output_nr is not None:

@@ -25,8 +25,9 @@ from minitorch.dispatch.schema_matching import match
 from minitorch.dispatch.transforms import TransformType
 
 # ``(func, args, kwargs) -> result``, or NotImplemented when no argument overrides calls:
-# the ``__torch_function__`` protocol, set by the layer that knows tensors.
-function_handler: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
+# the ``__torch_function__`` protocol, set by the layer that knows tensors.  A fourth argument are
+# the values that may override the call, where they are not the arguments and what is in lists of them.
+function_handler: Callable[..., Any] | None = None
 
 
 class OpOverload(Operator):

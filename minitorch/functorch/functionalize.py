@@ -36,7 +36,8 @@ class FunctionalizeInterpreter(Interpreter):
         state = current()
         included, excluded, outer = state.included, state.excluded, self.ambient
         self.ambient = (included, excluded)
-        state.excluded = excluded | self._excluded
+        # Its key runs, even if the code around, itself below a functionalization, has it off.
+        state.excluded = (excluded | self._excluded) & ~FUNCTIONALIZE
         try:
             with functionalization(reapply_views=self.reapply_views):
                 return op.call(args, kwargs)

@@ -180,6 +180,8 @@ def public_name(obj: Any) -> str | None:
 def _torch_name(obj: Any) -> str | None:
     """Return the path under ``torch`` by which generated code reaches an object, or None."""
     if isinstance(obj, OpOverload):
+        if keyword.iskeyword(obj.overload):  # random_.from
+            return f'getattr(torch.ops.{obj.namespace}.{obj.basename}, "{obj.overload}")'
         return f"torch.ops.{obj}"
     if isinstance(obj, OpOverloadPacket):
         return f"torch.ops.{obj}"

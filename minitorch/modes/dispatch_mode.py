@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.dispatch.mode_stack import InfraSlot, mode_stack, set_mode_stack, stack_with
+from minitorch.dispatch.keys import DispatchKey
+from minitorch.dispatch.mode_stack import InfraSlot, is_infra_mode, mode_stack, set_mode_stack, stack_with
+from minitorch.dispatch.pre_dispatch import pre_dispatch_modes, pre_dispatch_stack_with, set_pre_dispatch_modes
 
 
 class TorchDispatchMode:
@@ -18,6 +20,11 @@ class TorchDispatchMode:
     ----------
     _mode_key : InfraSlot or None
         The slot of a mode that the library itself works with (`mode_stack`, Note [Order of modes]).
+    _dispatch_key : DispatchKey or None
+        PreDispatch for a mode that runs there, above autograd (`pre_dispatch`); given when it is made.
+    supports_higher_order_operators : bool
+        Whether its handler gets the calls of higher-order operators for which it has no rule; without
+        that they are errors.
 
     Examples
     --------
@@ -33,21 +40,50 @@ class TorchDispatchMode:
     """
 
     _mode_key: InfraSlot | None = None
+    _dispatch_key: DispatchKey | None = None
+    supports_higher_order_operators = False
+
+    def __init__(self, _dispatch_key: DispatchKey | None = None):
+        if _dispatch_key is not None:
+            if _dispatch_key.name != "PreDispatch":
+                raise RuntimeError(f"{type(self).__name__}: modes act at Python or PreDispatch, not at {_dispatch_key.name}")
+            self._dispatch_key = _dispatch_key
 
     def __torch_dispatch__(self, func: Any, types: tuple[type, ...], args: tuple = (), kwargs: Any = None) -> Any:
         raise NotImplementedError(f"{type(self).__name__} defines no __torch_dispatch__")
 
     def __enter__(self) -> Any:
-        modes = mode_stack()
         # One mode may be entered several times: a stack of what to go back to.
-        self.__dict__.setdefault("_outer_stacks", []).append(modes)
-        set_mode_stack(stack_with(modes, self))
+        outer = self.__dict__.setdefault("_outer_stacks", [])
+        if self._dispatch_key is None:
+            modes = mode_stack()
+            set_mode_stack(stack_with(modes, self))
+        else:
+            modes = pre_dispatch_modes()
+            set_pre_dispatch_modes(pre_dispatch_stack_with(modes, self))
+        outer.append(modes)
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
-        set_mode_stack(self.__dict__["_outer_stacks"].pop())
+        modes = self.__dict__["_outer_stacks"].pop()
+        if self._dispatch_key is None:
+            set_mode_stack(modes)
+        else:
+            set_pre_dispatch_modes(modes)
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:
         """Return a mode made with these arguments."""
         return cls(*args, **kwargs)
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """Return whether modes of this class are the library's own."""
+        return is_infra_mode(cls)
+
+
+class BaseTorchDispatchMode(TorchDispatchMode):
+    """A mode that passes every call on: to be subclassed by those that only look at some."""
+
+    def __torch_dispatch__(self, func: Any, types: tuple[type, ...], args: tuple = (), kwargs: Any = None) -> Any:
+        return func(*args, **({} if kwargs is None else kwargs))

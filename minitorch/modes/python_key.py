@@ -1,4 +1,4 @@
-"""The kernels of the Python and PythonTLSSnapshot keys: dispatch modes and ``__torch_dispatch__``.
+"""The kernels of the Python, PythonTLSSnapshot and PreDispatch keys: dispatch modes and ``__torch_dispatch__``.
 
 Note [Where handlers run]
     A handler runs below everything that stands above the Python key: autograd, transforms and
@@ -29,8 +29,10 @@ from minitorch.dispatch.keys import (
 from minitorch.dispatch.local_state import current
 from minitorch.dispatch.mode_stack import mode_stack, set_mode_stack
 from minitorch.dispatch.operator import Entry, Kernel, KeyedObject
+from minitorch.dispatch.pre_dispatch import handled_by, pre_dispatch_modes
 from minitorch.dispatch.schema_matching import convert_returns
 
+_AFTER_PRE_DISPATCH = full_after_bits(parse_key("PreDispatch"))
 _AFTER_SNAPSHOT = full_after_bits(parse_key("PythonTLSSnapshot"))
 _KEPT_ON = PYTHON_DISPATCHER | CONJUGATE | NEGATIVE | ZERO_TENSOR
 # What is excluded in handlers: all that stands above Python (Note [Where handlers run]).
@@ -73,34 +75,53 @@ class PythonKeyKernel(Kernel):
         return convert_returns(op.schema, op.qualname, result)
 
 
+class PreDispatchKernel(Kernel):
+    """Fallback of PreDispatch: asks the key's own modes, above autograd and all transforms (spec D4)."""
+
+    __slots__ = ()
+
+    def run(self, op: Any, entry: Entry, args: tuple, kwargs: dict | None) -> Any:
+        if not pre_dispatch_modes():
+            return op.run_below(op.entry_below(entry, _AFTER_PRE_DISPATCH), args, kwargs)
+        with handled_by() as mode:
+            result = _ask_mode(mode, op, (), args, {} if kwargs is None else kwargs, entry)
+        if result is NotImplemented:
+            raise TypeError(f"Multiple dispatch failed for '{op}'; {type(mode).__name__} at PreDispatch returned NotImplemented")
+        return convert_returns(op.schema, op.qualname, result)
+
+
+def _ask_mode(mode: Any, op: Any, types: tuple[type, ...], args: tuple, kwargs: dict, entry: Entry) -> Any:
+    """Call what stands for a mode's handler of an operator, or the handler."""
+    kind = type(mode)
+    # Functions given to `py_impl` for a class count while the Python dispatcher is on (spec D2).
+    if entry.key_set & PYTHON_DISPATCHER and kind in op.py_kernels:
+        return op.py_kernels[kind](mode, *args, **kwargs)
+    if kind in op.torch_dispatch_rules:
+        return op.torch_dispatch_rules[kind](mode, op, types, args, kwargs)
+    return mode.__torch_dispatch__(op, types, args, kwargs)
+
+
 def _handle(op: Any, entry: Entry, args: tuple, kwargs: dict) -> Any:
     instances = _dispatching(args, kwargs)
     types = tuple(type(instance) for instance in instances)
-    # Functions given to `py_impl` for a class count while the Python dispatcher is on (spec D2).
-    functions = op.py_kernels if entry.key_set & PYTHON_DISPATCHER else {}
     modes = mode_stack()
     declined = []
     if modes:
         mode = modes[-1]
         set_mode_stack(modes[:-1])
         try:
-            kind = type(mode)
-            if kind in functions:
-                result = functions[kind](mode, *args, **kwargs)
-            elif kind in op.torch_dispatch_rules:
-                result = op.torch_dispatch_rules[kind](mode, op, types, args, kwargs)
-            else:
-                result = mode.__torch_dispatch__(op, types, args, kwargs)
+            result = _ask_mode(mode, op, types, args, kwargs, entry)
         finally:
             set_mode_stack(modes)
         if result is not NotImplemented:
             return result
-        declined.append(kind)
+        declined.append(type(mode))
     elif not instances:
         raise AssertionError(
             f"{op.qualname}: the call reached the Python key, but no dispatch mode is active and no argument's class "
             "defines __torch_dispatch__"
         )
+    functions = op.py_kernels if entry.key_set & PYTHON_DISPATCHER else {}
     for cls in types:
         if cls in functions:
             result = functions[cls](*args, **kwargs)
@@ -158,6 +179,7 @@ def enable_reentrant_dispatch() -> Iterator[None]:
 
 
 def register() -> None:
-    """Register the fallbacks of the two keys."""
+    """Register the fallbacks of the three keys."""
+    register_fallback("PreDispatch", PreDispatchKernel(None))
     register_fallback("Python", PythonKeyKernel(None))
     register_fallback("PythonTLSSnapshot", SnapshotKernel(None))

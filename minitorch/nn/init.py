@@ -10,7 +10,9 @@ import warnings
 from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
+from minitorch.core.deprecation import old_name
 from minitorch.ops import functions as F
+from minitorch.ops.overriding import overridable
 from minitorch.tensor.tensor import Tensor
 
 __all__ = [
@@ -66,6 +68,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
+@overridable
 def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None
 ) -> Tensor:
@@ -74,6 +77,7 @@ def uniform_(
         return tensor.uniform_(a, b, generator=generator)
 
 
+@overridable
 def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None
 ) -> Tensor:
@@ -133,6 +137,7 @@ def _reject_uniforms(tensor: Tensor, mean: float, std: float, a: float, b: float
         waiting = refused if waiting is None else waiting & refused
 
 
+@overridable
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with `val`."""
     with no_grad():
@@ -222,6 +227,7 @@ def _is_empty(tensor: Tensor) -> bool:
     return False
 
 
+@overridable
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,
@@ -299,3 +305,12 @@ def sparse_(
             chosen = randperm(rows)[:zeros]
             tensor[chosen, column] = 0
     return tensor
+
+
+# Names of the time before those with an underscore.
+for _function in (
+    uniform_, normal_, constant_, eye_, dirac_, xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_,
+    orthogonal_, sparse_,
+):  # fmt: skip
+    _name = _function.__name__.removesuffix("_")
+    globals()[_name] = old_name(_function, _name, "nn.init")

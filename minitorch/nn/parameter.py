@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
+from minitorch.ops.overriding import disabled_torch_function_impl
 from minitorch.tensor.base import TensorBase, set_classes
 from minitorch.tensor.tensor import Tensor
 
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"]
 
 
-class Parameter(Tensor):
+class _ParameterClass(type(Tensor)):
+    """Makes instances of tensor subclasses parameters, without changing their class."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if super().__instancecheck__(instance):
+            return True
+        return cls is Parameter and isinstance(instance, TensorBase) and getattr(instance, "_is_param", False)
+
+
+class Parameter(Tensor, metaclass=_ParameterClass):
     """A tensor that is a module's parameter once it is assigned as its attribute.
 
     Parameters
@@ -28,6 +38,9 @@ class Parameter(Tensor):
     tensor([1., 1.], requires_grad=True)
     """
 
+    # Results of operators are plain tensors; so they are for subclasses of this one.
+    __torch_function__ = disabled_torch_function_impl
+
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
         if data is None:
             data = Tensor()
@@ -36,7 +49,9 @@ class Parameter(Tensor):
                 "Only Tensors of floating point and complex dtype can require gradients; pass "
                 "requires_grad=False for a parameter of integers"
             )
-        return Tensor._make_subclass(cls, data.detach(), requires_grad)
+        if type(data) is Tensor or type(data) is Parameter:
+            return Tensor._make_subclass(cls, data.detach(), requires_grad)
+        return _of_subclass(data, requires_grad)
 
     def __deepcopy__(self, memo: dict) -> Parameter:
         found = memo.get(id(self))
@@ -50,6 +65,21 @@ class Parameter(Tensor):
 
     def __reduce_ex__(self, protocol: int) -> Any:
         return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
+
+
+def _of_subclass(data: Any, requires_grad: bool) -> Any:
+    """Return an instance of a tensor subclass as a parameter: of its class, and `Parameter` says that it is one."""
+    kind = type(data)
+    result = data.detach()
+    if type(result) is not kind:
+        raise RuntimeError(
+            f"Creating a Parameter from an instance of type {kind.__name__} requires that detach() returns an instance of the "
+            f"same type, but return type {type(result).__name__} was found instead. To use the type as a Parameter, please "
+            "correct the detach() semantics defined by its __torch_dispatch__() implementation."
+        )
+    result.requires_grad_(requires_grad)
+    result._is_param = True
+    return result
 
 
 def _rebuild_parameter(data: Tensor, requires_grad: bool, hooks: Any) -> Parameter:

@@ -17,6 +17,7 @@ cdef bint COMPILED
 cdef unsigned long long _AD_INPLACE_OR_VIEW
 cdef unsigned long long _NORMAL_KEYS
 cdef unsigned long long _NO_PYTHON
+cdef unsigned long long _PYTHON
 cdef unsigned long long _WRAPPER_KEYS
 cdef unsigned long long _PLAIN_CPU_KEYS
 cdef unsigned long long _DEFAULT_INCLUDED
@@ -58,6 +59,7 @@ cdef object TENSOR_CLASS
 cdef object PARAMETER_CLASS
 
 cpdef TensorBase new_tensor(object handle, unsigned long long key_set)
+cpdef TensorBase bare_copy(TensorBase tensor)
 cpdef bint is_plain(object value)
 cpdef int modes_active()
 cdef int function_mode_count

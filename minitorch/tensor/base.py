@@ -28,6 +28,7 @@ from minitorch.dispatch.keys import (
     DEFAULT_INCLUDED,
     FUNCTIONALIZE,
     FUNCTORCH_KEYS,
+    PYTHON,
     PYTHON_KEYS,
     DispatchKey,
 )
@@ -41,6 +42,7 @@ PARAMETER_CLASS = None  # nn.Parameter
 # C integers when compiled.
 _AD_INPLACE_OR_VIEW = AD_INPLACE_OR_VIEW
 _NORMAL_KEYS = AD_INPLACE_OR_VIEW | AUTOGRAD_KEYS
+_PYTHON = PYTHON
 # What a plain tensor may carry: only instances of classes with __torch_dispatch__ have the Python keys.
 _NO_PYTHON = 0xFFFFFFFFFFFFFFFF & ~PYTHON_KEYS
 
@@ -206,7 +208,8 @@ class TensorBase(KeyedObject):
         shape = self.shape_cache
         if shape is None:
             shape = tuple.__new__(Size, self.handle.shape)
-            self.shape_cache = shape
+            if not self.key_set & _PYTHON:  # a subclass may be asked each time
+                self.shape_cache = shape
         return shape
 
     def size(self, dim=None):
@@ -214,7 +217,8 @@ class TensorBase(KeyedObject):
         shape = self.shape_cache
         if shape is None:
             shape = tuple.__new__(Size, self.handle.shape)
-            self.shape_cache = shape
+            if not self.key_set & _PYTHON:  # a subclass may be asked each time
+                self.shape_cache = shape
         if dim is None:
             return shape
         count = len(shape)
@@ -239,12 +243,18 @@ class TensorBase(KeyedObject):
 
     @property
     def layout(self):
+        if self.key_set & _PYTHON:  # a wrapper subclass says what it is
+            return getattr(self.handle, "declared_layout", strided)
         return strided
 
     @property
     def device(self):
         if self.key_set & _WRAPPER_KEYS:
             return self.handle.value.device
+        if self.key_set & _PYTHON:
+            declared = getattr(self.handle, "declared_device", None)
+            if declared is not None:
+                return declared
         backend = (self.key_set & BACKEND_MASK).bit_length() - 1
         return DEVICE_OF_BACKEND[backend](self.handle)
 
@@ -419,6 +429,22 @@ def new_tensor(handle, key_set):
     tensor.handle = handle
     tensor.key_set = key_set & _NO_PYTHON
     return tensor
+
+
+def bare_copy(tensor):
+    """Return a tensor of the same class and the same memory, without history.
+
+    Of plain tensors, and of a class whose handle is all there is (`Tensor._handle_is_all`), it has no storage cell and
+    no version counter yet; other classes with ``__torch_dispatch__`` make it with their ``detach``.
+    """
+    if not tensor.key_set & _PYTHON:
+        return new_tensor(tensor.handle, tensor.key_set)
+    if not tensor._handle_is_all:
+        return tensor.detach()
+    result = TensorBase.__new__(type(tensor))
+    result.handle = tensor.handle
+    result.key_set = tensor.key_set
+    return result
 
 
 def is_plain(value):

@@ -20,14 +20,15 @@ from minitorch.core.device import device as device_class
 from minitorch.core.device import dispatch_key_name, use_device_type
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.core.meta_array import MetaArray
-from minitorch.dispatch.keys import CONJUGATE, NEGATIVE, ZERO_TENSOR
-from minitorch.dispatch.local_state import current
+from minitorch.dispatch.keys import AUTOGRAD_KEYS, CONJUGATE, NEGATIVE, ZERO_TENSOR
+from minitorch.dispatch.local_state import ExcludeKeysGuard, current
 from minitorch.dispatch.tensor_keys import inference_keys, tensor_keys
 from minitorch.tensor.base import Storage, make_storage, new_tensor
 from minitorch.tensor.creation import wrap
 from minitorch.tensor.memory import Memory, memory_of, memory_of_backend, memory_of_root
 from minitorch.tensor.operators import F
 from minitorch.tensor.storage import BorrowedStorage
+from minitorch.tensor.subclass import is_wrapper_subclass, make_wrapper_subclass
 
 # Part of the pickle format, and no positions of keys, which are the library's own business.
 _NUMBERED_BITS = ((1, CONJUGATE), (2, NEGATIVE))
@@ -201,6 +202,12 @@ def refuse_zeros(tensor: Any) -> None:
 def reduce_tensor(tensor: Any) -> tuple:
     """Return how `pickle` and `copy` make the tensor again."""
     refuse_zeros(tensor)
+    if is_wrapper_subclass(tensor):
+        declared = (
+            tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), None, tensor.dtype, tensor.layout, tensor.device,
+            False, tensor.requires_grad,
+        )  # fmt: skip
+        return rebuild_subclass, (make_wrapper_subclass, type(tensor), (type(tensor), *declared), attributes_of(tensor))
     if _is_registered(tensor):
         rebuild, args = rebuild_tensor, _parts(tensor)
     else:
@@ -213,6 +220,19 @@ def reduce_tensor(tensor: Any) -> tuple:
     if cls.__name__ == "Tensor" and not state:
         return rebuild, args
     return rebuild_subclass, (rebuild, cls, args, state)
+
+
+def _clone_of_wrapper(tensor: Any) -> Any:
+    """Return a copy of an instance of a wrapper subclass: only its class knows what is inside."""
+    with ExcludeKeysGuard(AUTOGRAD_KEYS):
+        result = F.clone(tensor)
+    if type(result) is not type(tensor):
+        raise RuntimeError(
+            "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that properly "
+            f"implement clone(): that of {type(tensor).__name__} returned a {type(result).__name__}. Return an instance of the "
+            "same class there, or override __deepcopy__()."
+        )
+    return result.requires_grad_(tensor.requires_grad)
 
 
 def deepcopy_tensor(tensor: Any, memo: dict) -> Any:
@@ -232,12 +252,14 @@ def deepcopy_tensor(tensor: Any, memo: dict) -> Any:
             "protocol at the moment: copy tensor.detach() instead"
         )
     refuse_zeros(tensor)
-    if _is_registered(tensor):
+    if is_wrapper_subclass(tensor):
+        result = _clone_of_wrapper(tensor)
+    elif _is_registered(tensor):
         storage, *rest = _parts(tensor)
         result = rebuild_tensor(_copy_storage(storage, memo), *rest)
     else:
         result = F.clone(tensor.detach()).requires_grad_(tensor.requires_grad)
-    if type(tensor).__name__ != "Tensor":
+    if type(tensor).__name__ != "Tensor" and type(result) is not type(tensor):
         result = result.as_subclass(type(tensor))
         result.requires_grad_(tensor.requires_grad)
     memo[id(tensor)] = result

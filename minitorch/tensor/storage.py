@@ -62,6 +62,11 @@ class UntypedStorage:
         return not isinstance(self._cell, BorrowedStorage)
 
     @property
+    def _cdata(self) -> int:
+        """A number that is the storage's while it lives."""
+        return id(self._cell)
+
+    @property
     def device(self) -> Any:
         return self._memory.device_of(self._cell.root)
 
@@ -175,3 +180,8 @@ def set_storage(tensor: Any, source: Any, storage_offset: int, size: Any, stride
     tensor.storage_cell, tensor.handle, tensor.shape_cache = cell, handle, None
     tensor.bump_version()
     return tensor
+
+
+def is_storage(obj: Any) -> bool:
+    """Return whether an object is the memory of tensors."""
+    return isinstance(obj, UntypedStorage)

@@ -11,12 +11,12 @@ from minitorch.core.dtype import DTYPES
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.core.memory_format import contiguous_format, format_strides
 from minitorch.core.meta_array import is_contiguous
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, CONJUGATE, NEGATIVE, PYTHON_KEYS, ZERO_TENSOR
-from minitorch.dispatch.tensor_keys import python_keys
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, CONJUGATE, NEGATIVE, PYTHON, ZERO_TENSOR
 from minitorch.dispatch.transforms import inside_transforms
-from minitorch.tensor import exchange, indexing, memory
-from minitorch.tensor.base import TensorBase, VersionCounter, new_tensor, set_classes
+from minitorch.tensor import exchange, indexing, memory, subclass
+from minitorch.tensor.base import TensorBase, VersionCounter, bare_copy, set_classes
 from minitorch.tensor.operators import F
+from minitorch.tensor.subclass import class_keys
 from minitorch.tensor.wrapper import WrapperHandle, host_array
 
 
@@ -49,6 +49,9 @@ class Tensor(TensorBase):
         self.handle, self.key_set = source.handle, class_keys(cls, source.key_set)
         self.storage_cell, self.version_counter = source.storage_cell, source.version_counter
         return self
+
+    # Whether an instance of a subclass is known by its handle, and no attribute has to be carried along (`base.bare_copy`).
+    _handle_is_all = False
 
     # -- facts -------------------------------------------------------------------
 
@@ -135,7 +138,9 @@ class Tensor(TensorBase):
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version counter of its own."""
-        result = new_tensor(self.handle, self.key_set)
+        if self.key_set & PYTHON and not self._handle_is_all:
+            return self.detach()
+        result = bare_copy(self)
         result.storage_cell = self.storage_of()
         if self.key_set & AD_INPLACE_OR_VIEW:
             result.version_counter = VersionCounter()
@@ -202,6 +207,10 @@ class Tensor(TensorBase):
 
     def is_contiguous(self, memory_format: Any = contiguous_format) -> bool:
         """Return whether elements lie in memory in the order of `memory_format`, without gaps."""
+        if self.key_set & PYTHON and isinstance(self.handle, subclass.AskingArray):
+            answer = self.handle.is_contiguous(memory_format)
+            if answer is not None:
+                return answer
         if memory_format is contiguous_format:
             return is_contiguous(self.handle)
         wanted = format_strides(tuple(self.handle.shape), self.handle.itemsize, memory_format)
@@ -363,6 +372,7 @@ class Tensor(TensorBase):
 
     def tolist(self) -> Any:
         """Return its elements as nested lists of Python numbers; a number for a 0-dim tensor."""
+        self._refuse_subclass("tolist")
         handle = host_array(self)
         return (handle.astype(np.float32) if handle.dtype.kind == "V" else handle).tolist()
 
@@ -374,6 +384,7 @@ class Tensor(TensorBase):
         RuntimeError
             If it requires grad, or (TypeError) is not in memory that the CPU sees; ``force=True`` detaches and copies.
         """
+        self._refuse_subclass("numpy")
         if force:
             return host_array(self)
         if self.requires_grad:
@@ -401,6 +412,13 @@ class Tensor(TensorBase):
             writable = memory.memory_of(self).writable(self.storage_of().root, handle)
             return handle if writable is None else writable
         return handle
+
+    def _refuse_subclass(self, method: str) -> None:
+        if self.key_set & PYTHON and subclass.is_wrapper_subclass(self):
+            raise RuntimeError(
+                f".{method}() is not supported for tensor subclasses, got {type(self).__name__}: it has no memory of its own. "
+                "Call it on what the wrapper holds."
+            )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()
@@ -520,21 +538,8 @@ class Tensor(TensorBase):
         result.tracked = True
         return result
 
-    @staticmethod
-    def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
-        result = TensorBase.__new__(cls)
-        result.handle, result.key_set = data.handle, class_keys(cls, data.key_set)
-        result.storage_cell, result.version_counter = data.storage_of(), data.version_counter
-        result.requires_grad_flag = require_grad
-        result.tracked = True
-        return result
-
-
-def class_keys(cls: type, keys: int) -> int:
-    """Return the key set of an instance of `cls`: the Python keys go with ``__torch_dispatch__``."""
-    if getattr(cls, "__torch_dispatch__", None) is None:
-        return keys & ~PYTHON_KEYS
-    return python_keys(keys)
+    _make_subclass = staticmethod(subclass.make_subclass)
+    _make_wrapper_subclass = staticmethod(subclass.make_wrapper_subclass)
 
 
 def _legacy_new(args: tuple) -> Any:

@@ -1,14 +1,22 @@
 """Tools around models: data loading, activation checkpointing, dispatch modes, counting operations, naming devices."""
 
+_MODULES = (
+    "_device", "_python_dispatch", "_pytree", "checkpoint", "data", "debug", "dlpack", "flop_counter", "hooks", "memory_tracker",
+    "module_tracker",
+)  # fmt: skip
 _OF_DEVICE_MODULES = ("generate_methods_for_privateuse1_backend", "rename_privateuse1_backend")
 
 
 def __getattr__(name):
     # Imported when first named: `import minitorch` stays light.
-    if name in ("_python_dispatch", "checkpoint", "data", "flop_counter"):
+    if name in _MODULES:
         from importlib import import_module
 
         return import_module(f"minitorch.utils.{name}")
+    if name == "swap_tensors":
+        from minitorch.tensor.swap import swap_tensors
+
+        return swap_tensors
     if name in _OF_DEVICE_MODULES:
         from minitorch.backends import device_modules
 

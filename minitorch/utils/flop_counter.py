@@ -10,16 +10,9 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from minitorch.autograd.backward import queue_callback
-from minitorch.autograd.graph import register_multi_grad_hook
 from minitorch.dispatch.namespace import OpOverload, OpOverloadPacket, ops
 from minitorch.modes.dispatch_mode import TorchDispatchMode
-from minitorch.nn.modules.module import (
-    Module,
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-)
-from minitorch.tensor.tensor import Tensor
+from minitorch.utils.module_tracker import ModuleTracker
 
 # ``formula(*args, out=result, **kwargs) -> int``, by the operator's packet.
 Formula = Callable[..., int]
@@ -142,19 +135,6 @@ def attention_backward_flops(
     return 3 * scores + 2 * mixed
 
 
-def _differentiable(values: Any) -> list[Any]:
-    """Return the tensors among `values` that a gradient passes through."""
-    found = []
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            found += _differentiable(value)
-        elif isinstance(value, dict):
-            found += _differentiable(value.values())
-        elif isinstance(value, Tensor) and value.requires_grad:
-            found.append(value)
-    return found
-
-
 class FlopCounterMode(TorchDispatchMode):
     """Scope in which floating point operations are counted, for each module and in all.
 
@@ -183,11 +163,7 @@ class FlopCounterMode(TorchDispatchMode):
         self.display = display
         self.formulas = {**flop_registry, **(custom_mapping or {})}
         self.flop_counts: dict[str, dict[OpOverloadPacket, int]] = {}
-        self._modules = ["Global"]
-        # Modules whose part of a backward pass is running; None outside of backward passes.
-        self._backward_modules: list[str] | None = None
-        self._names: dict[int, str] = {}
-        self._handles: list[Any] = []
+        self._tracker = ModuleTracker()
 
     def get_total_flops(self) -> int:
         """Return how many operations were counted."""
@@ -218,54 +194,14 @@ class FlopCounterMode(TorchDispatchMode):
 
     def __enter__(self) -> Any:
         self.flop_counts.clear()
-        self._handles = [
-            register_module_forward_pre_hook(self._enter_module),
-            register_module_forward_hook(self._leave_module, always_call=True),
-        ]
+        self._tracker.__enter__()
         return super().__enter__()
 
     def __exit__(self, *exc_info: Any) -> None:
         super().__exit__(*exc_info)
-        for handle in self._handles:
-            handle.remove()
-        self._modules = ["Global"]
-        self._names.clear()
+        self._tracker.__exit__(*exc_info)
         if self.display:
             print(self.get_table())
-
-    def _enter_module(self, module: Module, inputs: Any) -> None:
-        if id(module) not in self._names:
-            # The outermost module that is called names those inside of it.
-            outer = type(module).__name__
-            for name, part in module.named_modules():
-                self._names.setdefault(id(part), f"{outer}.{name}" if name else outer)
-        name = self._names[id(module)]
-        self._modules.append(name)
-        differentiable = _differentiable(inputs)
-        if differentiable:
-            register_multi_grad_hook(differentiable, lambda grads: self._leave_backward(name), mode="all")
-
-    def _leave_module(self, module: Module, inputs: Any, output: Any) -> None:
-        name = self._modules.pop()
-        differentiable = _differentiable((output,))
-        if differentiable:
-            register_multi_grad_hook(differentiable, lambda grad: self._enter_backward(name), mode="any")
-
-    # A module's part of a backward pass begins with the gradient of an output, and ends with those
-    # of its inputs, or with the pass where no input has one.
-
-    def _enter_backward(self, name: str) -> None:
-        if self._backward_modules is None:
-            self._backward_modules = []
-            queue_callback(self._end_backward)
-        self._backward_modules.append(name)
-
-    def _leave_backward(self, name: str) -> None:
-        if self._backward_modules and name in self._backward_modules:
-            self._backward_modules.remove(name)
-
-    def _end_backward(self) -> None:
-        self._backward_modules = None
 
     def __torch_dispatch__(self, func: OpOverload, types: Any, args: tuple = (), kwargs: Any = None) -> Any:
         keywords = kwargs or {}
@@ -274,7 +210,7 @@ class FlopCounterMode(TorchDispatchMode):
         if formula is not None:
             rest = {name: value for name, value in keywords.items() if name != "out"}
             count = formula(*args, **rest, out=result)
-            for name in dict.fromkeys((*self._modules, *(self._backward_modules or ()))):
+            for name in dict.fromkeys((*self._tracker.path, *self._tracker.backward_path)):
                 counts = self.flop_counts.setdefault(name, {})
                 counts[func.overloadpacket] = counts.get(func.overloadpacket, 0) + count
         return result

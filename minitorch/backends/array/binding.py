@@ -340,7 +340,7 @@ class WritingKernel(ArrayKernel):
             if is_writeable(args[0].handle):
                 raise
             return write_protected(self, op, args, kwargs, error)
-        return args[0]
+        return args[0] if op.return_count else None
 
 
 class ViewArrayKernel(ArrayKernel):

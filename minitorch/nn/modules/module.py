@@ -14,6 +14,8 @@ from minitorch.core.device import device as device_class
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.nn.parameter import Buffer, Parameter
 from minitorch.tensor.base import TensorBase
+from minitorch.tensor.subclass import is_traceable_wrapper_subclass
+from minitorch.tensor.swap import swap_tensors
 from minitorch.tensor.tensor import Tensor
 
 __all__ = [
@@ -826,6 +828,15 @@ class Module:
             with no_grad():
                 moved = fn(parameter)
             grad = parameter.grad
+            if is_traceable_wrapper_subclass(moved):
+                # What is inside are attributes: the whole tensor is exchanged, and stays the same object.
+                parameter.grad = None
+                moved = Parameter(moved, parameter.requires_grad)
+                swap_tensors(parameter, moved)
+                if grad is not None:
+                    with no_grad():
+                        parameter.grad = fn(grad).requires_grad_(grad.requires_grad)
+                continue
             if _same_kind(parameter, moved):
                 parameter.data = moved
                 current = parameter
