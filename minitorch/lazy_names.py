@@ -23,6 +23,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     ),
     "autograd.anomaly": ("is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_anomaly_enabled"),
     "backends.device_modules": ("get_device_module",),
+    "compiler": ("compile",),
     "core.numeric_settings": (
         "are_deterministic_algorithms_enabled", "get_deterministic_debug_mode", "get_float32_matmul_precision",
         "is_deterministic_algorithms_warn_only_enabled", "set_deterministic_debug_mode", "set_float32_matmul_precision",
