@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from minitorch.autocast_mode.state import autocast_state
-from minitorch.autograd.grad_mode import no_grad
-from minitorch.compiler.functional import InputInfo, OutputKind, ProgramInfo, analyse, make_outputs, write_updates
+from minitorch.compiler.functional import InputInfo, ProgramInfo, analyse, make_outputs, write_updates
 from minitorch.compiler.inputs import InputPlan, shared_storages
 from minitorch.compiler.operators import source_of
 from minitorch.compiler.partition import default_partition

@@ -98,9 +98,7 @@ class JointGraph:
             if node.op in ("placeholder", "output") or node in copies:
                 continue
             is_forward = node not in self.after_tangents
-            if is_impure(node) and is_forward == before_tangents:
-                needed(node)
-            elif node in wanted and is_forward == before_tangents:
+            if (is_impure(node) and is_forward == before_tangents) or (node in wanted and is_forward == before_tangents):
                 needed(node)
         for node in _nodes(outputs):
             needed(node)
@@ -158,7 +156,7 @@ def default_partition(
     for node in joint_module.graph.nodes:
         if node not in required_backward or node.op == "get_attr":
             continue
-        if node in joint.required_forward or node.op == "placeholder" and node not in joint.after_tangents:
+        if node in joint.required_forward or (node.op == "placeholder" and node not in joint.after_tangents):
             for value in _parts(node, required_backward):
                 saved[value] = None
     return joint.cut(list(saved))

@@ -1,6 +1,6 @@
 """Graphs of programs: traced, looked at, changed, and run again.  The counterpart of ``torch.fx``."""
 
-from minitorch.fx._symbolic_trace import PH, PHBase, PHWithMeta, Tracer, symbolic_trace, wrap
+from minitorch.fx._symbolic_trace import PH, PHBase, PHWithMeta, ProxyableClassMeta, Tracer, symbolic_trace, wrap
 from minitorch.fx.codegen import CodeGen, PythonCode
 from minitorch.fx.graph import Graph
 from minitorch.fx.graph_module import GraphModule

@@ -18,12 +18,13 @@ from minitorch.fx.graph_module import GraphModule
 from minitorch.fx.node import Argument
 from minitorch.fx.patching import Patcher, wrap
 from minitorch.fx.proxy import ParameterProxy, Proxy, Scope, TracerBase, base_types
+from minitorch.fx.proxyable import ProxyableClassMeta, is_proxyable
 from minitorch.nn.modules.container import Sequential
 from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter
 from minitorch.tensor.tensor import Tensor
 
-__all__ = ["PH", "PHBase", "PHWithMeta", "Tracer", "symbolic_trace", "wrap"]
+__all__ = ["PH", "PHBase", "PHWithMeta", "ProxyableClassMeta", "Tracer", "symbolic_trace", "wrap"]
 
 
 class PHBase:
@@ -199,6 +200,10 @@ class Tracer(TracerBase):
                     return self.create_node("get_attr", name, (), {})
         if isinstance(a, tuple) and hasattr(a, "_fields"):
             return self.create_node("call_function", type(a), tuple(self.create_arg(item) for item in a), {})
+        if is_proxyable(a):  # made before tracing, or of constants
+            name = self.get_fresh_qualname(f"_{type(a).__name__}_constant_")
+            setattr(self.root, name, a)
+            return self.create_node("get_attr", name, (), {})
         return super().create_arg(a)
 
     def get_fresh_qualname(self, prefix: str) -> str:

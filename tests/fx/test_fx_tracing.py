@@ -488,3 +488,59 @@ def test_star_arguments_of_a_module():
 
     module = fx.GraphModule({}, fx.Tracer().trace(Model(), (fx.PH, fx.PH)))
     assert module(1, 2) == 3
+
+
+# ---------------------------------------------------------------- classes and types
+
+
+class Pair(metaclass=fx.ProxyableClassMeta):
+    def __init__(self, left, right):
+        self.left, self.right = left, right
+
+    def mul(self, other):
+        return Pair(self.left * other.left, self.right * other.right)
+
+
+def test_construction_of_a_class_is_recorded():
+    constant = Pair(2, 3)
+
+    def f(x: Pair, y):
+        return x.mul(Pair(y, y)).mul(constant)
+
+    module = fx.symbolic_trace(f)
+    assert targets(module.graph) == [Pair, "mul", "mul"]
+    assert "pair = " in module.code
+    result = module(Pair(5, 7), 10)
+    assert (result.left, result.right) == (100, 210)
+
+
+def test_annotated_values():
+    from minitorch.fx.annotate import annotate
+
+    module = fx.symbolic_trace(lambda x: annotate(minitorch.relu(x), minitorch.Tensor) + 1)
+    assert "relu : torch.Tensor = torch.relu(x)" in module.code
+    assert annotate(3, int) == 3
+    with pytest.raises(RuntimeError, match="already had a type"):
+        fx.symbolic_trace(lambda x: annotate(annotate(x, int), int))
+
+
+def test_dataclasses_and_ranges_as_arguments():
+    import dataclasses
+
+    @dataclasses.dataclass
+    class Options:
+        size: object
+        flag: bool = True
+
+    graph = fx.symbolic_trace(lambda x: x.f(Options(x.size()), range(3), slice(x, None))).graph
+    (made,) = graph.find_nodes(op="call_function", target=Options)
+    assert list(made.kwargs) == ["size", "flag"]
+    (call,) = graph.find_nodes(op="call_method", target="f")
+    assert call.args[2] == range(3)
+
+
+def test_generated_code_is_typed_by_what_the_function_says():
+    def f(x: minitorch.Tensor, y: Unknown = 1, z: list[int] = None) -> minitorch.Tensor:  # noqa: F821, RUF013
+        return x
+
+    assert "def forward(self, x : torch.Tensor, y = 1, z : list[int] = None) -> torch.Tensor:" in fx.symbolic_trace(f).code

@@ -31,8 +31,8 @@ from minitorch.dispatch.keys import CONJUGATE, NEGATIVE, parse_key
 from minitorch.dispatch.mode_stack import InfraSlot, infra_mode, mode_stack, set_mode_stack, slot_of_mode
 from minitorch.dispatch.namespace import OpOverload, ops
 from minitorch.dispatch.pre_dispatch import pre_dispatch_mode, pre_dispatch_modes, set_pre_dispatch_modes
-from minitorch.fake.mode import FakeTensorMode
 from minitorch.fake.fake_tensor import FakeArray
+from minitorch.fake.mode import FakeTensorMode
 from minitorch.fx.experimental.symbolic_nodes import Symbols
 from minitorch.fx.experimental.tracking import TensorTracker, Tracked
 from minitorch.fx.experimental.values import describe

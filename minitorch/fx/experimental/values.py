@@ -9,8 +9,8 @@ from minitorch.core.symbolic import is_symbolic
 from minitorch.dispatch.keys import FUNCTIONALIZE, FUNCTORCH_LAYERS, PRE_DISPATCH
 from minitorch.dispatch.local_state import ExcludeKeysGuard
 from minitorch.dispatch.mode_stack import disable_all_modes
-from minitorch.fake.mode import FakeTensorMode
 from minitorch.fake.fake_tensor import FakeArray
+from minitorch.fake.mode import FakeTensorMode
 from minitorch.fx.passes.shape_prop import extract_tensor_metadata
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.operators import F

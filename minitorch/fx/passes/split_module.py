@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from minitorch.fx.graph import Graph
@@ -23,6 +23,7 @@ class _Partition:
         self.inputs: dict[Node, None] = {}
         self.outputs: dict[Node, None] = {}
         self.dependencies: set[str] = set()
+        self.dependents: dict[str, None] = {}
         self.graph = Graph()
         self.copies: dict[Node, Node] = {}
         self.attributes: dict[str, Any] = {}
@@ -81,20 +82,30 @@ def split_module(
         _make_inputs(m, partition, keep_original_input_name)
     for partition in order:
         _copy_nodes(m, partition, keep_original_node_name, qualname_map)
-    graph, attributes = Graph(), {}
+    graph = Graph()
+    attributes: dict[str, Any] = {}
     env: dict[Node, Node] = {}
-    for node in m.graph.nodes:
-        if node.op in ("placeholder", "get_attr"):
+
+    def take(nodes: Iterable[Node]) -> None:
+        """Let the graph have inputs and attributes."""
+        for node in nodes:
+            if node in env:
+                continue
             env[node] = graph.node_copy(node)
             if node.op == "get_attr":
                 attributes[node.target] = get_attribute(m, node.target)
+
+    taken = ("placeholder",) if keep_original_order else ("placeholder", "get_attr")
+    take(node for node in m.graph.nodes if node.op in taken)
     for partition in order:
+        take(node for node in partition.inputs if node.op == "get_attr")
         values = tuple(partition.copies[node] for node in partition.outputs)
         alone = len(values) == 1 and not tuple_return
         partition.graph.output(values[0] if alone else values)
         attributes[partition.submodule] = GraphModule(partition.attributes, partition.graph)
         call = graph.call_module(partition.submodule, tuple(env[node] for node in partition.inputs))
         _unpack(graph, call, partition, alone, env)
+    take(node for node in m.graph.output_node().all_input_nodes if node.op == "get_attr")
     graph.output(map_arg(m.graph.output_node().args[0], lambda n: env[n]))
     result = GraphModule(attributes, graph)
     result.meta["partition_names"] = {partition.submodule for partition in order}
@@ -124,23 +135,24 @@ def _divide(m: GraphModule, split_callback: Callable[[Node], Any], affix: str | 
                 used_in.inputs.setdefault(node)
                 if made_in is not None:
                     used_in.dependencies.add(made_in.name)
+                    made_in.dependents.setdefault(used_in.name)
     return partitions
 
 
 def _in_order(partitions: dict[str, _Partition]) -> list[_Partition]:
     """Return the parts, each after those that it depends on."""
     order: list[_Partition] = []
-    done: set[str] = set()
-    waiting = [p for p in partitions.values() if not p.dependencies]
-    while waiting:
-        partition = waiting.pop(0)
-        order.append(partition)
-        done.add(partition.name)
-        waiting += [
-            p for p in partitions.values() if p.name not in done and p not in waiting and p.dependencies <= done
-        ]
+    missing = {name: set(partition.dependencies) for name, partition in partitions.items()}
+    ready = [name for name in partitions if not missing[name]]
+    while ready:
+        name = ready.pop()
+        order.append(partitions[name])
+        for dependent in partitions[name].dependents:
+            missing[dependent].discard(name)
+            if not missing[dependent]:
+                ready.append(dependent)
     if len(order) != len(partitions):
-        circle = [name for name in partitions if name not in done]
+        circle = [name for name in partitions if missing[name]]
         raise RuntimeError(f"cycle exists between partitions! These depend on one another: {', '.join(circle)}")
     return order
 
