@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import inspect
 import re
 import types
 import typing
@@ -201,6 +202,12 @@ def parse_stack_trace(trace: str | None) -> str | None:
     return None
 
 
+def _call_with_accepted(method: Callable[..., str], *args: Any, **options: Any) -> str:
+    """Call a method of a code generator that may be somebody's own and take fewer options."""
+    parameters = inspect.signature(method).parameters
+    return method(*args, **{name: value for name, value in options.items() if name in parameters})
+
+
 class CodeGen:
     """Writes the code of graphs; subclasses change how arguments arrive and results leave.
 
@@ -275,7 +282,7 @@ class CodeGen:
         if node.op == "output":
             if node.type is not None:
                 writer.return_annotation = f" -> {writer.type_text(node.type)}"
-            return self.generate_output(node.args[0], repr_fn=writer.text)
+            return _call_with_accepted(self.generate_output, node.args[0], repr_fn=writer.text)
         target = f"{node!r}{annotation} = "
         if node.op == "get_attr":
             return target + _format_target(root_module, node.target)
@@ -327,7 +334,9 @@ class CodeGen:
             lines = _unmarked(self._body_transformer(marked))
         for name, value in self.additional_globals():
             writer.add_global(name, value)
-        head = self.gen_fn_def(writer.parameters, writer.return_annotation, expanded_def=writer.expanded_def)
+        head = _call_with_accepted(
+            self.gen_fn_def, writer.parameters, writer.return_annotation, expanded_def=writer.expanded_def
+        )
         offset = head.count("\n") + 1
         numbers: dict[int, int | None] = {}
         code: list[str] = []

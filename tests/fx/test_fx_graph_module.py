@@ -327,3 +327,80 @@ def test_lines_know_their_nodes():
     found = {lines[start + number].split(" = ")[0].strip(): nodes[i].name for number, i in module._lineno_map.items()}
     assert found["relu"] == "relu"
     assert found["add"] == "add"
+
+
+def test_a_code_generator_of_ones_own():
+    import typing
+
+    class Listed(fx.CodeGen):
+        """A function of one list, which returns a list."""
+
+        def gen_fn_def(self, free_vars, maybe_return_annotation):
+            head = f"def forward(self, values : List[int]){maybe_return_annotation}:"
+            return f"{head}\n    {', '.join(free_vars)}, = values"
+
+        def generate_output(self, output_args):
+            return f"return list({output_args!r})"
+
+        def additional_globals(self):
+            return [("List", typing.List)]  # noqa: UP006
+
+        def process_inputs(self, *inputs):
+            return inputs[0]
+
+        def process_outputs(self, outputs):
+            return list(outputs)
+
+    module = fx.symbolic_trace(lambda a, b: (a + b, a - b))
+    module.graph.set_codegen(Listed())
+    module.recompile()
+    assert module([1, 2]) == [3, -1]
+    assert fx.Interpreter(module).run([1, 2]) == [3, -1]
+    assert copy.deepcopy(module)([1, 2]) == [3, -1]
+    assert fx.Transformer(module).transform()([1, 2]) == [3, -1]
+
+
+def test_inplace_operators_in_code():
+    graph = fx.Graph()
+    a, b = graph.placeholder("a"), graph.placeholder("b")
+    product = graph.call_function(operator.imul, (a, b))
+    graph.call_function(operator.setitem, (product, 0, b))
+    graph.output(product)
+    module = fx.GraphModule({}, graph)
+    assert "    a *= b;  imul = a;  a = None\n" in module.code
+    assert "    imul[0] = b;  setitem = imul;  b = setitem = None\n" in module.code
+    assert module(minitorch.ones(2), 3).tolist() == [3.0, 3.0]
+
+
+def test_a_traced_model_trains_as_the_model_does():
+    def make():
+        minitorch.manual_seed(0)
+        return nn.Sequential(
+            nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.2), nn.Linear(36, 3)
+        )
+
+    inputs, labels = minitorch.randn(16, 1, 8, 8), minitorch.randint(3, (16,))
+    losses = []
+    for model in (make(), fx.symbolic_trace(make())):
+        optimizer = minitorch.optim.Adam(model.parameters(), lr=0.05)
+        minitorch.manual_seed(1)
+        for _ in range(5):
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(inputs), labels)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    assert losses[:5] == losses[5:]
+    assert losses[4] < losses[0]
+
+
+def test_modules_and_graphs_are_let_go():
+    import gc
+    import weakref
+
+    module = fx.symbolic_trace(Model())
+    module(minitorch.ones(1, 3))
+    watched = weakref.ref(module), weakref.ref(module.graph)
+    del module
+    gc.collect()
+    assert [w() for w in watched] == [None, None]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.core.memory_format import channels_last, channels_last_3d, contiguous_format, memory_format
 from minitorch.core.size import Size
+from minitorch.functorch.module_state import functional_call
 from minitorch.fx.graph_module import GraphModule
 from minitorch.fx.interpreter import Interpreter
 from minitorch.fx.node import Node, map_aggregate
@@ -67,6 +69,14 @@ class ShapeProp(Interpreter):
         if self.fake_mode is not None and isinstance(value, Tensor):
             return self.fake_mode.from_tensor(value)
         return value
+
+    def call_module(self, target: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        module = super().fetch_attr(target)
+        if self.fake_mode is None:
+            return module(*args, **kwargs)
+        # The module's own tensors stay as they are: running statistics, too.
+        state = dict(itertools.chain(module.named_parameters(), module.named_buffers()))
+        return functional_call(module, {n: self.fake_mode.from_tensor(t) for n, t in state.items()}, args, kwargs)
 
     def run_node(self, n: Node) -> Any:
         """Run a node, and note what its value is."""
