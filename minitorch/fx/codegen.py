@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minitorch.core.pytree import TreeSpec, tree_leaves, tree_unflatten
+from minitorch.core.symbolic import is_symbolic
 from minitorch.dispatch.namespace import OpOverload
 from minitorch.fx.naming import Namespace, custom_builtins, from_torch, qualified_name, type_text
-from minitorch.fx.node import Node, is_symbolic
+from minitorch.fx.node import Node
 from minitorch.fx.operators import inplace_methods, magic_methods
 from minitorch.tensor.tensor import Tensor
 

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from minitorch.autograd.grad_mode import _set_grad_enabled
 from minitorch.dispatch.namespace import OpOverload, OpOverloadPacket, ops
 from minitorch.functional import _assert
 from minitorch.fx.immutable_collections import immutable_dict, immutable_list
@@ -21,7 +22,7 @@ Target = Callable[..., Any] | str
 
 OPS = ("placeholder", "get_attr", "call_function", "call_method", "call_module", "output")
 
-_side_effectful_functions: set[Any] = {operator.setitem, _assert, ops.aten._assert_async.msg}
+_side_effectful_functions: set[Any] = {operator.setitem, _assert, ops.aten._assert_async.msg, _set_grad_enabled}
 
 
 def has_side_effect(fn: Any) -> Any:
@@ -64,11 +65,6 @@ def map_aggregate(value: Argument, fn: Callable[[Any], Any]) -> Argument:
 def map_arg(value: Argument, fn: Callable[[Node], Argument]) -> Argument:
     """Return arguments with ``fn(node)`` in place of each node."""
     return map_aggregate(value, lambda leaf: fn(leaf) if isinstance(leaf, Node) else leaf)
-
-
-def is_symbolic(value: Any) -> bool:
-    """Return whether a value is a symbolic number (`SymInt` and its kind)."""
-    return not isinstance(value, Node) and hasattr(getattr(value, "node", None), "expr")
 
 
 def _format_argument(value: Any) -> str:

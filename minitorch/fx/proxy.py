@@ -17,11 +17,12 @@ from minitorch.core.device import device as device_class
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.core.layout import layout as layout_class
 from minitorch.core.memory_format import memory_format as memory_format_class
+from minitorch.core.symbolic import is_symbolic
 from minitorch.dispatch.namespace import OpOverload, OpOverloadPacket
 from minitorch.fx import traceback as fx_traceback
 from minitorch.fx.graph import Graph
 from minitorch.fx.naming import from_torch
-from minitorch.fx.node import Argument, Node, Target, is_symbolic, map_aggregate, map_arg
+from minitorch.fx.node import Argument, Node, Target, map_aggregate, map_arg
 from minitorch.fx.operators import magic_methods, reflectable_magic_methods
 from minitorch.fx.recorded_calls import public_function, recorded_arguments, recorded_method_name
 from minitorch.nn.parameter import Parameter

@@ -404,3 +404,16 @@ def test_modules_and_graphs_are_let_go():
     del module
     gc.collect()
     assert [w() for w in watched] == [None, None]
+
+
+def test_what_is_kept_for_generated_code_is_let_go():
+    from minitorch.fx import graph_module, patching
+
+    kept, wrapped = len(graph_module._loader._sources), len(patching._wrapped)
+    for _ in range(3):
+        fx.symbolic_trace(lambda x: math.sqrt(x)).recompile()
+    import gc
+
+    gc.collect()
+    assert len(graph_module._loader._sources) <= kept
+    assert len(patching._wrapped) <= wrapped
