@@ -12,6 +12,7 @@ from typing import Any
 
 import minitorch
 from minitorch.core.pytree import tree_flatten, tree_map, tree_unflatten
+from minitorch.functional import _assert
 from minitorch.fx.codegen import PyTreeCodeGen, PyTreeInfo
 from minitorch.fx.graph import Graph
 from minitorch.fx.graph_module import GraphModule
@@ -349,7 +350,7 @@ class Tracer(TracerBase):
             if value is None:
                 self.create_proxy("call_function", _assert_is_none, (proxy, message), {})
             elif type(value) in base_types and type(value) is not Tensor:
-                minitorch._assert(proxy == value, message)
+                _assert(proxy == value, message)
             else:
                 warnings.warn(
                     f"Was not able to add assertion to guarantee correct input {name} to specialized function: a "

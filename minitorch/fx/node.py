@@ -368,6 +368,32 @@ class Node:
             return getattr(owner.get_submodule(self.target), "_is_impure", False)
         return self.op == "call_function" and _is_impure_call(self.target, impure_random)
 
+    def normalized_arguments(
+        self,
+        root: Any,
+        arg_types: tuple[Any, ...] | None = None,
+        kwarg_types: dict[str, Any] | None = None,
+        normalize_to_only_use_kwargs: bool = False,
+    ) -> Any:
+        """Return the arguments in the order of the parameters, with defaults, or None where that is not known.
+
+        Parameters
+        ----------
+        root : Module
+            Where the target of a ``call_module`` is looked up.
+        arg_types, kwarg_types, normalize_to_only_use_kwargs
+            See `operator_schemas.normalize_function`.
+        """
+        from minitorch.fx.operator_schemas import normalize_function, normalize_module
+
+        if self.op == "call_function":
+            return normalize_function(
+                self.target, self.args, self.kwargs, arg_types, kwarg_types, normalize_to_only_use_kwargs
+            )
+        if self.op == "call_module":
+            return normalize_module(root, self.target, self.args, self.kwargs, normalize_to_only_use_kwargs)
+        return None
+
     # -- texts -----------------------------------------------------------------
 
     @property

@@ -296,7 +296,7 @@ class Proxy:
         # `a, b = proxy` says how many items it wants.
         following = _instructions_from(sys._getframe(1))
         if following and following[0].opname == "UNPACK_SEQUENCE":
-            return iter([self[i] for i in range(following[0].argval)])  # type: ignore[index]
+            return iter([self[i] for i in range(following[0].argval)])
         return self.tracer.iter(self)
 
     def __bool__(self) -> bool:
@@ -307,6 +307,9 @@ class Proxy:
 
     def __abs__(self) -> Proxy:
         return self.tracer.create_proxy("call_function", operator.abs, (self,), {})
+
+    def __getitem__(self, index: Any) -> Proxy:
+        return self.tracer.create_proxy("call_function", operator.getitem, (self, index), {})
 
     def keys(self) -> Any:
         return self.tracer.keys(self)
@@ -413,7 +416,7 @@ def _make_reflected(name: str) -> Any:
 
 
 for _name in magic_methods:
-    if hasattr(operator, _name):  # `div` was Python 2's
+    if hasattr(operator, _name) and _name != "getitem":  # `div` was Python 2's
         setattr(Proxy, f"__{_name.strip('_')}__", _make_operator(_name))
 for _name in reflectable_magic_methods:
     if hasattr(operator, _name):

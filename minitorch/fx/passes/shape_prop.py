@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.core.memory_format import channels_last, channels_last_3d, contiguous_format, memory_format
 from minitorch.core.size import Size
+from minitorch.core.symbolic import is_symbolic
 from minitorch.functorch.module_state import functional_call
 from minitorch.fx.graph_module import GraphModule
 from minitorch.fx.interpreter import Interpreter
@@ -30,14 +31,24 @@ class TensorMetadata(NamedTuple):
     qparams: dict[str, Any]
 
 
-def extract_tensor_metadata(result: Tensor) -> TensorMetadata:
-    """Return what is known of a tensor without its elements."""
+def extract_tensor_metadata(result: Tensor, include_contiguity: bool = True) -> TensorMetadata:
+    """Return what is known of a tensor without its elements.
+
+    Parameters
+    ----------
+    include_contiguity : bool
+        Say the memory format too; it stays open for a tensor with symbolic sizes, as asking would decide these.
+    """
     found = None
-    for layout in (contiguous_format, channels_last, channels_last_3d):
-        if result.is_contiguous(memory_format=layout):
-            found = layout
-            break
+    if include_contiguity and not any(map(is_symbolic, (*result.shape, *result.stride()))):
+        for layout in (contiguous_format, channels_last, channels_last_3d):
+            if result.is_contiguous(memory_format=layout):
+                found = layout
+                break
     return TensorMetadata(result.shape, result.dtype, result.requires_grad, tuple(result.stride()), found, False, {})
+
+
+_extract_tensor_metadata = extract_tensor_metadata  # PyTorch's name
 
 
 class ShapeProp(Interpreter):
