@@ -299,6 +299,11 @@ class Graph:
             memo.update({id(old): new for old, new in val_map.items()})
         return result
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from minitorch.fx.saved_graph import reduce_graph
+
+        return reduce_graph(self)
+
     # -- changing --------------------------------------------------------------
 
     def inserting_before(self, n: Node | None = None) -> _InsertPoint:

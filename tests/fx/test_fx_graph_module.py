@@ -417,3 +417,34 @@ def test_what_is_kept_for_generated_code_is_let_go():
     gc.collect()
     assert len(graph_module._loader._sources) <= kept
     assert len(patching._wrapped) <= wrapped
+
+
+def test_graphs_are_pickled_without_recursion():
+    graph = fx.Graph()
+    x = graph.placeholder("x")
+    for _ in range(3000):
+        x = graph.call_function(operator.add, (x, 1))
+    graph.output({"a": [x]})
+    read = pickle.loads(pickle.dumps(graph))
+    assert str(read) == str(graph)
+    assert fx.GraphModule({}, read)(1) == {"a": [3001]}
+
+
+def test_modules_of_nested_arguments_are_pickled():
+    def f(batch, flag):
+        return {"sum": batch["a"] + batch["b"][0]} if flag else batch
+
+    module = fx.symbolic_trace(f, {"batch": {"a": fx.PH, "b": [fx.PH]}, "flag": True})
+    module._replace_hooks.append(lambda **_: None)
+    read = pickle.loads(pickle.dumps(module))
+    assert read({"a": 1, "b": [2]}, True) == {"sum": 3}
+    assert read.code == module.code
+
+
+def test_the_package_is_loaded_when_it_is_named():
+    script = (
+        "import sys, minitorch; assert not any(n.startswith('minitorch.fx') for n in sys.modules);"
+        "minitorch.fx.symbolic_trace; assert not {'sympy', 'scipy'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -41,8 +41,8 @@ def extract_tensor_metadata(result: Tensor, include_contiguity: bool = True) -> 
     """
     found = None
     if include_contiguity and not any(map(is_symbolic, (*result.shape, *result.stride()))):
-        for layout in (contiguous_format, channels_last, channels_last_3d):
-            if result.is_contiguous(memory_format=layout):
+        for layout, rank in ((contiguous_format, None), (channels_last, 4), (channels_last_3d, 5)):
+            if rank in (None, result.ndim) and result.is_contiguous(memory_format=layout):
                 found = layout
                 break
     return TensorMetadata(result.shape, result.dtype, result.requires_grad, tuple(result.stride()), found, False, {})
