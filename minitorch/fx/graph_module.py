@@ -115,6 +115,9 @@ def assign_attribute(value: Any, module: Module, path: str) -> None:
         setattr(module, name, value)
 
 
+_get_attr, _assign_attr = get_attribute, assign_attribute  # PyTorch's names
+
+
 def _copy_attribute(source: Module, module: Module, path: str) -> None:
     """Let `module` have the attribute that `source` has at a path."""
     *prefix, _ = path.split(".")

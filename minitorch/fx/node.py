@@ -20,6 +20,8 @@ __all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
 Argument = Any  # a node, a constant, or tuples, lists, dictionaries and slices of arguments
 Target = Callable[..., Any] | str
 
+_get_qualified_name = qualified_name  # PyTorch's name
+
 OPS = ("placeholder", "get_attr", "call_function", "call_method", "call_module", "output")
 
 _side_effectful_functions: set[Any] = {operator.setitem, _assert, ops.aten._assert_async.msg, _set_grad_enabled}
