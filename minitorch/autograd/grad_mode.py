@@ -17,11 +17,15 @@ def _set_grad_enabled(enabled: bool) -> None:
     state: LocalState = current()
     state.grad_enabled = enabled
     if state.included & PRE_DISPATCH:
-        # Above autograd it is part of the program: the modes there may record it.
-        for mode in pre_dispatch_modes():
-            record = getattr(mode, "record_grad_mode", None)
-            if record is not None:
-                record(enabled)
+        _record(enabled)
+
+
+def _record(enabled: bool) -> None:
+    """Tell the modes above autograd, where the switch is part of the program."""
+    for mode in pre_dispatch_modes():
+        record = getattr(mode, "record_grad_mode", None)
+        if record is not None:
+            record(enabled)
 
 
 def _decorate(scope_factory: Any, function: Any) -> Any:
@@ -76,10 +80,15 @@ class _GradMode:
     def __enter__(self) -> None:
         state: LocalState = current()
         self._old = state.grad_enabled
-        _set_grad_enabled(self._enabled)
+        state.grad_enabled = self._enabled
+        if state.included & PRE_DISPATCH:
+            _record(self._enabled)
 
     def __exit__(self, *exc_info: Any) -> None:
-        _set_grad_enabled(self._old)
+        state: LocalState = current()
+        state.grad_enabled = self._old
+        if state.included & PRE_DISPATCH:
+            _record(self._old)
 
     def __call__(self, function: Any) -> Any:
         return _decorate(type(self), function)

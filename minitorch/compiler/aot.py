@@ -4,22 +4,23 @@ Note [Programs and their specialisations]
     What is traced holds for calls like the one that it was traced for: tensors of these shapes, strides, dtypes and
     devices, with the same ones requiring gradients, sharing memory or being the same; equal numbers and other
     arguments; and the same grad mode and autocast state.  A call that differs is compiled anew (`_key`), and
-    both are kept.
+    both are kept.  With ``dynamic=True`` sizes, strides and offsets are symbols, and a specialisation serves all calls whose
+    sizes are as its guards say (`sizes.SizeCheck`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from minitorch.autocast_mode.state import autocast_state
-from minitorch.autograd.grad_mode import no_grad
-from minitorch.compiler.functional import InputInfo, OutputKind, ProgramInfo, analyse, make_outputs, write_updates
+from minitorch.compiler.functional import InputInfo, ProgramInfo, analyse, make_outputs, write_updates
 from minitorch.compiler.inputs import InputPlan, shared_storages
 from minitorch.compiler.operators import source_of
 from minitorch.compiler.partition import default_partition
 from minitorch.compiler.passes import clean
+from minitorch.compiler.sizes import SizeCheck, with_sizes
 from minitorch.compiler.runtime import as_boxed, make_function, run_graph
 from minitorch.compiler.tracing import trace_forward, trace_joint, tracing_values
 from minitorch.core.pytree import TreeSpec, tree_flatten, tree_unflatten
@@ -83,7 +84,9 @@ class Graphs:
     backward, joint : GraphModule or None
         None where no gradient is wanted.
     examples : list of Tensor
-        Tensors without elements that stand for the inputs.
+        Fake tensors that stand for the inputs.
+    sizes : SizeCheck or None
+        What sizes of inputs the graphs are right for, where these are symbols.
     """
 
     info: ProgramInfo
@@ -92,6 +95,7 @@ class Graphs:
     backward: GraphModule | None
     joint: GraphModule | None
     examples: list[Any]
+    sizes: SizeCheck | None = None
 
 
 class Program:
@@ -129,7 +133,9 @@ def build_graphs(program: Program, tensors: Sequence[TensorBase], options: Optio
     shared = shared_storages(tensors)
     graphs = _build(program, plan, tensors, options, shared)
     if graphs is None:  # a change of one input must reach another: see inputs, Note [Inputs that share memory]
-        graphs = _build(program, InputPlan(tensors, list(shared)), tensors, options, {})
+        # How the tensors lie in their base is a constant of the graph.
+        static = replace(options, dynamic=False)
+        graphs = _build(program, InputPlan(tensors, list(shared)), tensors, static, {})
     assert graphs is not None
     return graphs
 
@@ -155,7 +161,7 @@ def _build(
             forward = trace_forward(function, values, info, options.decompositions, keep)
             clean(forward.graph)
             forward.recompile()
-            return Graphs(info, plan, forward, None, None, values)
+            return Graphs(info, plan, forward, None, None, values, SizeCheck.of(values))
         joint = trace_joint(function, values, info, examples, options.decompositions)
         for node, item in zip(joint.graph.find_nodes(op="placeholder"), infos, strict=False):
             node.meta["changes"] = item.changes_data  # saving it takes a copy: `keep_changed_inputs`
@@ -163,7 +169,7 @@ def _build(
         forward, backward = options.partition_fn(joint, (values, None), num_fwd_outputs=count)
         joint.recompile()
     keep_changed_inputs(forward, info, count)
-    return Graphs(info, plan, forward, backward, joint, values)
+    return Graphs(info, plan, forward, backward, joint, values, SizeCheck.of(values))
 
 
 def keep_changed_inputs(forward: GraphModule, info: ProgramInfo, value_count: int) -> None:
@@ -190,7 +196,7 @@ class Compiled:
     def __init__(self, program: Program, leaves: Sequence[Any], options: Options):
         self.program = program
         graphs = build_graphs(program, program.tensors(leaves), options)
-        self.info, self.plan = graphs.info, graphs.plan
+        self.info, self.plan, self.sizes = graphs.info, graphs.plan, graphs.sizes
         self.keeps_mutations = False
         self.run: Callable[..., Sequence[Any]]
         if graphs.backward is None:
@@ -203,17 +209,22 @@ class Compiled:
         backward = as_boxed(options.bw_compiler(graphs.backward, backward_inputs))
         self.run = make_function(forward, backward, self.info.differentiable)
 
+    def serves(self, leaves: Sequence[Any]) -> bool:
+        """Return whether a call with these leaves, whose key is that of this specialisation, has sizes that it is for."""
+        return self.sizes is None or self.sizes.bind(self.plan.gather(self.program.tensors(leaves))) is not None
+
     def __call__(self, leaves: Sequence[Any]) -> Any:
         tensors = self.program.tensors(leaves)
         inputs = self.plan.gather(tensors)
+        info = self.info if self.sizes is None else with_sizes(self.info, self.sizes.bind(inputs) or {})
         results = list(self.run(*inputs))
         if self.keeps_mutations:
-            results = [None] * len(self.info.updated) + results
-        write_updates(self.info, inputs, results, data_written=self.keeps_mutations)
-        return tree_unflatten(make_outputs(self.info, tensors, inputs, results), self.info.out_spec)
+            results = [None] * len(info.updated) + results
+        write_updates(info, inputs, results, data_written=self.keeps_mutations)
+        return tree_unflatten(make_outputs(info, tensors, inputs, results), info.out_spec)
 
 
-def _key(leaves: Sequence[Any], spec: TreeSpec) -> tuple:
+def _key(leaves: Sequence[Any], spec: TreeSpec, dynamic: bool) -> tuple:
     """Return what a specialisation holds for (Note [Programs and their specialisations])."""
     numbers: dict[int, int] = {}
     cells: dict[int, int] = {}
@@ -223,9 +234,11 @@ def _key(leaves: Sequence[Any], spec: TreeSpec) -> tuple:
             same = numbers.setdefault(id(leaf), len(numbers))
             cell = leaf.storage_cell
             memory = cells.setdefault(id(leaf) if cell is None else id(cell), len(cells))
+            geometry: Any = leaf.ndim
+            if not dynamic:
+                geometry = (tuple(leaf.shape), leaf.stride(), 0 if cell is None else leaf.storage_offset())
             parts.append((
-                type(leaf), tuple(leaf.shape), leaf.stride(), leaf.storage_offset() if cell is not None else 0, leaf.dtype,
-                leaf.device, leaf.key_set, leaf.requires_grad, leaf.is_leaf, same, memory,
+                type(leaf), geometry, leaf.dtype, leaf.device, leaf.key_set, leaf.requires_grad, leaf.is_leaf, same, memory,
             ))  # fmt: skip
         else:
             parts.append((type(leaf), _hashable(leaf)))
@@ -251,7 +264,7 @@ class AotFunction:
         self.fn = fn
         self.options = options
         self.more_key = more_key
-        self.cache: dict[tuple, Compiled] = {}
+        self.cache: dict[tuple, list[Compiled]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, spec = tree_flatten((args, kwargs))
@@ -262,13 +275,15 @@ class AotFunction:
         self._find(*tree_flatten((args, kwargs)))
 
     def _find(self, leaves: list[Any], spec: TreeSpec) -> Compiled:
-        key = _key(leaves, spec)
+        key = _key(leaves, spec, self.options.dynamic)
         if self.more_key is not None:
             key = (key, self.more_key())
-        compiled = self.cache.get(key)
-        if compiled is None:
-            compiled = self.cache[key] = Compiled(Program(self.fn, leaves, spec), leaves, self.options)
-        return compiled
+        known = self.cache.setdefault(key, [])
+        for compiled in known:
+            if compiled.serves(leaves):
+                return compiled
+        known.append(Compiled(Program(self.fn, leaves, spec), leaves, self.options))
+        return known[-1]
 
 
 def aot_function(

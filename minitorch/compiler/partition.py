@@ -16,6 +16,7 @@ from typing import Any
 from minitorch.compiler.max_flow import INFINITE, FlowNetwork
 from minitorch.compiler.operators import is_cheap, is_impure, is_random
 from minitorch.compiler.passes import clean, remove_dead_code
+from minitorch.core.symbolic import is_symbolic
 from minitorch.fx.graph import Graph
 from minitorch.fx.graph_module import GraphModule
 from minitorch.fx.node import Node, map_arg
@@ -53,7 +54,9 @@ class JointGraph:
             if from_tangents or (node.meta.get("is_backward") and is_impure(node)):
                 self.after_tangents.add(node)
         impure = [n for n in graph.nodes if n.op == "call_function" and is_impure(n) and n not in self.after_tangents]
-        self.required_forward = _ancestors([*_nodes(self.values), *impure])
+        # Sizes are saved, and not the tensors that have them.
+        sizes = [n for n in graph.nodes if is_symbolic(n.meta.get("val")) and n not in self.after_tangents]
+        self.required_forward = _ancestors([*_nodes(self.values), *impure, *sizes])
 
     def backward_roots(self) -> list[Node]:
         """Return the nodes that the backward graph computes in any case."""
@@ -95,9 +98,7 @@ class JointGraph:
             if node.op in ("placeholder", "output") or node in copies:
                 continue
             is_forward = node not in self.after_tangents
-            if is_impure(node) and is_forward == before_tangents:
-                needed(node)
-            elif node in wanted and is_forward == before_tangents:
+            if (is_impure(node) and is_forward == before_tangents) or (node in wanted and is_forward == before_tangents):
                 needed(node)
         for node in _nodes(outputs):
             needed(node)
@@ -155,7 +156,7 @@ def default_partition(
     for node in joint_module.graph.nodes:
         if node not in required_backward or node.op == "get_attr":
             continue
-        if node in joint.required_forward or node.op == "placeholder" and node not in joint.after_tangents:
+        if node in joint.required_forward or (node.op == "placeholder" and node not in joint.after_tangents):
             for value in _parts(node, required_backward):
                 saved[value] = None
     return joint.cut(list(saved))
@@ -168,13 +169,24 @@ def _parts(node: Node, users: set[Node]) -> list[Node]:
     return [user for user in node.users if user.target is operator.getitem and user in users]
 
 
+def _now(number: Any) -> int:
+    """Return a size, a symbolic one as it is in the example, without the guard that it stays so; 4096 where data decides it."""
+    if not is_symbolic(number):
+        return number
+    return 4096 if number.node.hint is None else number.node.hint
+
+
+# What saving an input costs: the caller mostly has it anyway, but a size of it costs less.
+_OF_CALLER = 1 / 1024
+
+
 def _bytes(node: Node) -> float:
     """Return how much memory saving a node's result keeps alive."""
     if node.op == "placeholder" and not node.meta.get("changes"):
-        return 0  # the caller has it anyway
+        return _OF_CALLER
     value = node.meta.get("val")
     if isinstance(value, TensorBase):
-        return max(1, int(value.numel()) * value.element_size())
+        return max(1, _now(value.numel()) * value.element_size())
     return 0 if value is not None else 1
 
 

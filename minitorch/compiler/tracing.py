@@ -10,8 +10,8 @@ from minitorch.autocast_mode.switches import is_autocast_cache_enabled, set_auto
 from minitorch.autograd.backward import grad
 from minitorch.autograd.grad_mode import enable_grad, no_grad
 from minitorch.compiler.functional import ProgramInfo, Run, value_of
-from minitorch.fake.mode import FakeTensorMode
 from minitorch.fake.fake_tensor import FakeArray
+from minitorch.fake.mode import FakeTensorMode
 from minitorch.functionalize import functionalization
 from minitorch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from minitorch.fx.graph_module import GraphModule

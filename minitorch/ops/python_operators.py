@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from minitorch.core.symbolic import Symbolic
-from minitorch.dispatch.operator import OPERATORS
 from minitorch.dispatch.local_state import current
+from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
 from minitorch.ops import overriding
 from minitorch.ops.assemble import make_public_method

@@ -103,3 +103,9 @@ def typename(obj: Any) -> str:
         return name
     module = cls.__module__.replace("minitorch", "torch", 1) if cls.__module__.startswith("minitorch") else cls.__module__
     return f"{'torch' if cls in (dtype, device) else module}.{name}"
+
+
+def __getattr__(name: str) -> Any:
+    if name in NAMES:
+        return tensor_type(name)
+    raise AttributeError(f"module 'minitorch.tensor.legacy_types' has no attribute {name!r}")

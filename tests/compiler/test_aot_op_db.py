@@ -14,8 +14,8 @@ NOT_TRACEABLE = (DataDependentOutputException, DynamicOutputShapeException)
 OTHER_SIZE = "another size or storage"
 # In all of their samples they read elements in Python, or have sizes that depend on elements.
 NO_GRAPH = {
-    "Tensor.item", "allclose", "argwhere", "bincount", "equal", "is_nonzero", "masked_select", "nn.functional.gaussian_nll_loss",
-    "nn.functional.one_hot", "nonzero", "segment_reduce", "unique", "unique_consecutive",
+    "Tensor.item", "allclose", "argwhere", "bincount", "equal", "is_nonzero", "masked_select", "nonzero", "unique",
+    "unique_consecutive",
 }  # fmt: skip
 
 

@@ -26,12 +26,14 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import _set_grad_enabled
 from minitorch.core.pytree import tree_flatten, tree_map
+from minitorch.core.symbolic import is_symbolic
 from minitorch.dispatch.keys import CONJUGATE, NEGATIVE, parse_key
 from minitorch.dispatch.mode_stack import InfraSlot, infra_mode, mode_stack, set_mode_stack, slot_of_mode
 from minitorch.dispatch.namespace import OpOverload, ops
 from minitorch.dispatch.pre_dispatch import pre_dispatch_mode, pre_dispatch_modes, set_pre_dispatch_modes
-from minitorch.fake.mode import FakeTensorMode
 from minitorch.fake.fake_tensor import FakeArray
+from minitorch.fake.mode import FakeTensorMode
+from minitorch.fx.experimental.symbolic_nodes import Symbols
 from minitorch.fx.experimental.tracking import TensorTracker, Tracked
 from minitorch.fx.experimental.values import describe
 from minitorch.fx.graph import Graph
@@ -62,6 +64,7 @@ class PythonKeyTracer(TracerBase):
     root : dict of str to Tensor
         The attributes that the graph's module needs.
     tensor_tracker : TensorTracker
+    symbols : Symbols
     stack_traces : bool
         Whether nodes get the stack of the call that made them, in ``node.stack_trace``.
     node_meta : dict
@@ -79,7 +82,7 @@ class PythonKeyTracer(TracerBase):
         self.root: dict[str, Any] = {}
         self.tensor_tracker = TensorTracker()
         self.stack_traces = stack_traces
-        self.symbols: Any = None
+        self.symbols = Symbols(self)
         self.node_meta: dict[str, Any] = {}
         self.fake_mode = FakeTensorMode()
         self._attributes: dict[int, str] = {}
@@ -88,8 +91,8 @@ class PythonKeyTracer(TracerBase):
         """Return an argument as a node takes it: nodes for proxies, attributes for tensors."""
         if isinstance(a, TensorBase):
             return self.attribute(a)
-        if self.symbols is not None and self.symbols.is_symbolic(a):
-            return self.symbols.node_of(a)
+        if is_symbolic(a):
+            return super().create_arg(self.symbols.proxy_of(a))
         return super().create_arg(a)
 
     def attribute(self, tensor: TensorBase) -> Any:
@@ -127,9 +130,7 @@ class PythonKeyTracer(TracerBase):
         if isinstance(value, TensorBase):
             tracked = self.tensor_tracker.get(value) or self._read_otherwise(value)
             return value if tracked is None else tracked.proxy
-        if self.symbols is not None and self.symbols.is_symbolic(value):
-            return self.symbols.proxy_of(value)
-        return value
+        return self.symbols.proxy_of(value) if is_symbolic(value) else value
 
 
     def _read_otherwise(self, tensor: TensorBase) -> Tracked | None:
@@ -156,10 +157,11 @@ def _user_stack() -> str:
 def track_tensor(tensor: TensorBase, proxy: Proxy, *, constant: Any, tracer: PythonKeyTracer) -> None:
     """Make `proxy` what stands for a tensor in the graph."""
     tracer.tensor_tracker.set(tensor, Tracked(proxy, constant))
+    tracer.symbols.note_tensor(tensor, proxy)
 
 
 def track_tensor_tree(
-    inner_res: Any, proxy_res: Any, *, constant: Any, tracer: PythonKeyTracer, with_meta: bool = True
+    inner_res: Any, proxy_res: Any, *, constant: Any, tracer: PythonKeyTracer
 ) -> Any:
     """Make `proxy_res` what stands for a result: each tensor inside of containers gets an element of it.
 
@@ -179,21 +181,19 @@ def track_tensor_tree(
 
     def wrap(value: Any, proxy: Any, known: Any) -> None:
         if isinstance(value, TensorBase):
-            if with_meta:
-                tracer.set_meta(proxy.node, value)
+            tracer.set_meta(proxy.node, value)
             track_tensor(value, proxy, constant=known, tracer=tracer)
         elif isinstance(value, (tuple, list)):
-            if isinstance(proxy, Proxy) and with_meta:
+            if isinstance(proxy, Proxy):
                 tracer.set_meta(proxy.node, value)
             for i, item in enumerate(value):
                 wrap(item, proxy[i], None if known is None else known[i])
         elif isinstance(value, dict):
             for key, item in value.items():
                 wrap(item, proxy[key], None if known is None else known[key])
-        elif tracer.symbols is not None and isinstance(proxy, Proxy) and tracer.symbols.is_symbolic(value):
-            if with_meta:
-                tracer.set_meta(proxy.node, value)
-            tracer.symbols.track(value, proxy)
+        elif isinstance(proxy, Proxy) and is_symbolic(value):
+            tracer.set_meta(proxy.node, value)
+            tracer.symbols.note_number(value, proxy)
 
     wrap(inner_res, proxy_res, constant)
     return inner_res

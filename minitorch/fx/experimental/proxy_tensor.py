@@ -15,7 +15,7 @@ from typing import Any
 
 from minitorch.core.pytree import tree_flatten, tree_unflatten
 from minitorch.fx.codegen import PyTreeCodeGen, PyTreeInfo
-from minitorch.fx.experimental import higher_order_rules  # noqa: F401  # registers its rules
+from minitorch.fx.experimental import higher_order_rules, tracing_inputs  # noqa: F401  # registers its rules
 from minitorch.fx.experimental.proxy_mode import (
     ProxyTorchDispatchMode,
     PythonKeyTracer,
@@ -92,12 +92,11 @@ def make_fx(
         raise ValueError(f"make_fx: unexpected tracing type {tracing_mode!r}; tracing_mode is one of {', '.join(_MODES)}")
 
     def trace(*args: Any) -> GraphModule:
-        from minitorch.fx.experimental import tracing_inputs
-
         tracer = PythonKeyTracer(record_stack_traces)
         mode = ProxyTorchDispatchMode(tracer, tracing_mode, pre_dispatch, decomposition_table, _error_on_data_dependent_ops)
         with ExitStack() as scopes:
-            args = tracing_inputs.prepare(args, mode, scopes, _allow_non_fake_inputs)
+            names = _argument_names(f, args)
+            args = tracing_inputs.prepare(args, names, tracing_mode, scopes, _allow_non_fake_inputs)
             return dispatch_trace(f, args, mode)
 
     return trace
@@ -115,7 +114,7 @@ def dispatch_trace(f: Callable[..., Any], args: tuple, mode: ProxyTorchDispatchM
         for count in range(1, spec.num_leaves + 1):
             proxies.append(tracer.create_proxy("placeholder", f"{name}_{count}", (), {}))
     with disable_proxy_modes_tracing():
-        track_tensor_tree(leaves, proxies, constant=None, tracer=tracer, with_meta=True)
+        track_tensor_tree(leaves, proxies, constant=None, tracer=tracer)
     with mode:
         result = f(*args)
     outputs, out_spec = tree_flatten(result)

@@ -8,8 +8,9 @@ from minitorch.autograd.grad_mode import no_grad
 from minitorch.dispatch.keys import FUNCTIONALIZE, FUNCTORCH_LAYERS, PRE_DISPATCH
 from minitorch.dispatch.local_state import ExcludeKeysGuard
 from minitorch.dispatch.mode_stack import disable_all_modes
-from minitorch.fake.mode import FakeTensorMode
 from minitorch.fake.fake_tensor import FakeArray
+from minitorch.fake.mode import FakeTensorMode
+
 try:
     from minitorch.fx.passes.shape_prop import _extract_tensor_metadata
 except ImportError:
