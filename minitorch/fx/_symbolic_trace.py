@@ -251,7 +251,7 @@ class Tracer(TracerBase):
         variables = fn.__globals__
         returns = _annotation(inspect.unwrap(fn), "return")
         fn, args = self.create_args_for_root(fn, isinstance(root, Module), concrete_args)
-        if self.graph._codegen.__class__ is PyTreeCodeGen:
+        if isinstance(self.graph._codegen, PyTreeCodeGen):
             returns = None  # of the nested result, which the graph does not return
         try:
             with Patcher() as patcher:

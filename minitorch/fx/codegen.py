@@ -412,6 +412,3 @@ class PyTreeCodeGen(CodeGen):
         if self.pytree_info.out_spec is None:
             return super().generate_output(output_args, repr_fn=repr_fn)
         return f"return pytree.tree_unflatten({repr_fn(output_args)}, self._out_spec)"
-
-    def additional_globals(self) -> list[tuple[str, Any]]:
-        return []

@@ -11,6 +11,7 @@ import importlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from minitorch.core.symbolic import is_symbolic
 from minitorch.fx.graph import Graph
 from minitorch.fx.naming import custom_builtins, from_torch, qualified_name
 from minitorch.fx.node import Node, map_aggregate
@@ -59,9 +60,16 @@ def _follow(reference: Reference) -> Any:
     return value
 
 
+def _has_symbols(value: Any) -> bool:
+    """Return whether symbolic sizes are among some values: they belong to the trace that they came up in."""
+    found = []
+    map_aggregate(value, lambda leaf: found.append(leaf) if is_symbolic(leaf) else None)
+    return bool(found)
+
+
 def _save_node(node: Node) -> SavedNode:
     target = _refer(node.target) if node.op == "call_function" else node.target
-    meta = {key: node.meta[key] for key in _SAVED_META if key in node.meta}
+    meta = {key: node.meta[key] for key in _SAVED_META if key in node.meta and not _has_symbols(node.meta[key])}
     return SavedNode(
         node.op, node.name, target, map_aggregate(node.args, _refer), map_aggregate(node.kwargs, _refer), node.type, meta
     )

@@ -448,3 +448,19 @@ def test_the_package_is_loaded_when_it_is_named():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_traces_with_symbolic_sizes_are_pickled():
+    pytest.importorskip("sympy")
+    from minitorch.fx.experimental.proxy_tensor import make_fx
+
+    def f(x):
+        return x.sum(0) * x.shape[0], minitorch.zeros(x.shape[1])
+
+    module = make_fx(f, tracing_mode="symbolic")(minitorch.randn(2, 3))
+    read = pickle.loads(pickle.dumps(module))
+    assert read.code == module.code
+    x = minitorch.randn(5, 4)
+    minitorch.testing.assert_close(read(x), f(x))
+    assert ': "f32[s' in module.print_readable(False)
+    assert copy.deepcopy(module).code == module.code
