@@ -62,6 +62,12 @@ def wrap(fn_or_name: Any) -> Any:
     return fn_or_name
 
 
+def forget_wrapped(variables: int) -> None:
+    """Undo `wrap` for the functions in some globals, given by their id."""
+    for key in [key for key in _wrapped if key[0] == variables]:
+        del _wrapped[key]
+
+
 def create_wrapped_function(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function that records a call that has a proxy, and otherwise runs."""
 
