@@ -21,6 +21,7 @@ from minitorch.dispatch.fake_impl import run_fake_impl
 from minitorch.dispatch.mode_stack import InfraSlot, disable_all_modes, infra_mode, mode_stack, set_mode_stack
 from minitorch.dispatch.namespace import overload_of
 from minitorch.dispatch.tags import Tag
+from minitorch.errors import MissingKernelError, NeedsElementsError
 from minitorch.fake.constants import LARGEST, Constants, elements
 from minitorch.fake.converter import FakeTensorConverter
 from minitorch.fake.devices import Placement
@@ -32,7 +33,6 @@ from minitorch.fake.exceptions import (
     UnsupportedOperatorException,
 )
 from minitorch.fake.fake_tensor import CONVERT_FIRST, FakeTensor, _tensors
-from minitorch.errors import MissingKernelError, NeedsElementsError
 from minitorch.fake.stand_ins import META_DEVICE, StandIns
 from minitorch.modes.dispatch_mode import TorchDispatchMode
 from minitorch.tensor.base import TensorBase

@@ -24,7 +24,14 @@ from minitorch.core.dtype import (
     int64,
 )
 from minitorch.core.promotion import promote_types
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, FUNCTIONALIZE, FUNCTORCH_LAYERS, PYTHON_KEYS, parse_key
+from minitorch.dispatch.keys import (
+    AD_INPLACE_OR_VIEW,
+    AUTOGRAD_KEYS,
+    FUNCTIONALIZE,
+    FUNCTORCH_LAYERS,
+    PYTHON_KEYS,
+    parse_key,
+)
 from minitorch.dispatch.local_state import current
 from minitorch.dispatch.mode_stack import InfraSlot, infra_mode
 from minitorch.dispatch.transforms import TransformType, interpreter_stack
