@@ -92,7 +92,7 @@ newaxis = None
 # Imported when first named: `import minitorch` stays light.
 _SUBMODULES = frozenset(
     (
-        "accelerator", "amp", "backends", "cpu", "cuda", "fft", "func", "library", "linalg", "masked", "nn", "optim",
+        "_subclasses", "accelerator", "amp", "backends", "cpu", "cuda", "fft", "func", "library", "linalg", "masked", "nn", "optim",
         "overrides", "serialization", "signal", "special", "testing", "tools", "utils",
     )
 )
