@@ -8,6 +8,7 @@ from minitorch.core.dtype import from_numpy_dtype
 from minitorch.core.memory_format import contiguous_format
 from minitorch.core.meta_array import MetaArray
 from minitorch.core.promotion import result_type
+from minitorch.dispatch.keys import PYTHON_KEYS
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_implicit
 from minitorch.ops.shapes.common import broadcast_shapes, check, normalize_dim
@@ -23,29 +24,31 @@ def operand(value):
     return value
 
 
+def number_beside(tensor, value, dtype):
+    """Return a number as a 0-dim tensor where another tensor is: of a class with handlers, as these make it."""
+    if tensor.key_set & PYTHON_KEYS:
+        return F.new_full(tensor, [], value, dtype=dtype)
+    return F.scalar_tensor(value, dtype=dtype, device=tensor.device)
+
+
 @composite_implicit("where.ScalarOther")
 def where_scalar_other_composite(condition, self, other):
     dtype = from_numpy_dtype(result_type(operand(self), other))
-    other = F.scalar_tensor(other, dtype=dtype, device=self.device)
+    other = number_beside(self, other, dtype)
     return F.where(condition, self.to(dtype), other)
 
 
 @composite_implicit("where.ScalarSelf")
 def where_scalar_self_composite(condition, self, other):
     dtype = from_numpy_dtype(result_type(self, operand(other)))
-    self = F.scalar_tensor(self, dtype=dtype, device=other.device)
+    self = number_beside(other, self, dtype)
     return F.where(condition, self, other.to(dtype))
 
 
 @composite_implicit("where.Scalar")
 def where_scalar_composite(condition, self, other):
     dtype = from_numpy_dtype(result_type(self, other))
-    device = condition.device
-    return F.where(
-        condition,
-        F.scalar_tensor(self, dtype=dtype, device=device),
-        F.scalar_tensor(other, dtype=dtype, device=device),
-    )
+    return F.where(condition, number_beside(condition, self, dtype), number_beside(condition, other, dtype))
 
 
 @composite_implicit("where")
