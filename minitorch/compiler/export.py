@@ -114,7 +114,7 @@ def capture_graphs(
     --------
     >>> from minitorch.compiler import capture_graphs
     >>> graphs = capture_graphs(lambda x: minitorch.tanh(x), minitorch.ones(2, requires_grad=True))
-    >>> print(graphs.forward.code)
+    >>> print(graphs.forward.code.strip())
     def forward(self, primals_1):
         tanh = torch.ops.aten.tanh.default(primals_1);  primals_1 = None
         return (tanh, tanh)
