@@ -129,7 +129,9 @@ class Run:
         Whether the function was analysed before.
     """
 
-    def __init__(self, function: Callable[..., Any], values: Sequence[Any], inputs: list[InputInfo], known: bool = False):
+    def __init__(
+        self, function: Callable[..., Any], values: Sequence[Any], inputs: list[InputInfo], known: bool = False
+    ):
         self.primals = [wrap(value) for value in values]
         self.entered = []
         for primal, info in zip(self.primals, inputs, strict=True):
@@ -295,7 +297,7 @@ def _refuse_other_leaves(results: Sequence[Any], primals: Sequence[Any]) -> None
             continue
         seen.add(id(target))
         if isinstance(target, Node):
-            stack += target.targets
+            stack += target.targets  # type: ignore[attr-defined]
         elif id(target) not in known:
             raise RuntimeError(
                 f"a compiled function uses a tensor of shape {list(target.shape)} that requires a gradient and is none of its "
@@ -329,7 +331,9 @@ def _change_geometry(item: InputInfo, target: Any) -> None:
         F.as_strided_(target, shape, stride, target.storage_offset() + offset)
 
 
-def make_outputs(info: ProgramInfo, tensors: Sequence[Any], inputs: Sequence[Any], graph_outputs: Sequence[Any]) -> list[Any]:
+def make_outputs(
+    info: ProgramInfo, tensors: Sequence[Any], inputs: Sequence[Any], graph_outputs: Sequence[Any]
+) -> list[Any]:
     """Return the leaves of the function's result."""
     return [_make(item, info, tensors, inputs, graph_outputs) for item in info.outputs]
 

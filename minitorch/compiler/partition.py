@@ -98,7 +98,9 @@ class JointGraph:
             if node.op in ("placeholder", "output") or node in copies:
                 continue
             is_forward = node not in self.after_tangents
-            if (is_impure(node) and is_forward == before_tangents) or (node in wanted and is_forward == before_tangents):
+            if (is_impure(node) and is_forward == before_tangents) or (
+                node in wanted and is_forward == before_tangents
+            ):
                 needed(node)
         for node in _nodes(outputs):
             needed(node)
@@ -215,7 +217,9 @@ def min_cut_rematerialization_partition(
     """
     clean(joint_module.graph)
     joint = JointGraph(joint_module, num_fwd_outputs)
-    before = [n for n in joint_module.graph.nodes if n not in joint.after_tangents and n.op not in ("output", "get_attr")]
+    before = [
+        n for n in joint_module.graph.nodes if n not in joint.after_tangents and n.op not in ("output", "get_attr")
+    ]
     required_backward = _ancestors(joint.backward_roots())
     network = FlowNetwork()
     network.add_edge("source", "sink", 0)

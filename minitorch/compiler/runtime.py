@@ -68,9 +68,7 @@ class _OnceOnly(Function):
         )
 
 
-def make_function(
-    forward: Boxed, backward: Boxed, differentiable: Sequence[bool]
-) -> Callable[..., tuple]:
+def make_function(forward: Boxed, backward: Boxed, differentiable: Sequence[bool]) -> Callable[..., tuple]:
     """Return the differentiable function of a compiled forward and backward graph.
 
     Parameters
@@ -98,7 +96,11 @@ def make_function(
             # Sizes are saved too; None marks the places of the tensors.
             ctx.saved_sizes = [None if isinstance(s, TensorBase) else s for s in saved]
             ctx.mark_non_differentiable(
-                *[v for v, wanted in zip(values, differentiable, strict=True) if not wanted and isinstance(v, TensorBase)]
+                *[
+                    v
+                    for v, wanted in zip(values, differentiable, strict=True)
+                    if not wanted and isinstance(v, TensorBase)
+                ]
             )
             return tuple(values)
 

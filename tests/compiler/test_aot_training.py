@@ -87,7 +87,9 @@ def train(make_model, make_batch, wrap, steps=5, **options):
 
 
 @pytest.mark.parametrize("partition", PARTITIONS)
-@pytest.mark.parametrize("make_model, make_batch", [(digits_model, digits_batch), (GPT, gpt_batch)], ids=["digits", "gpt"])
+@pytest.mark.parametrize(
+    ("make_model", "make_batch"), [(digits_model, digits_batch), (GPT, gpt_batch)], ids=["digits", "gpt"]
+)
 def test_training(make_model, make_batch, partition):
     recorder = Recorder()
     losses, state, following = train(make_model, make_batch, lambda model: model)
@@ -100,7 +102,9 @@ def test_training(make_model, make_batch, partition):
     assert losses[-1] != losses[0]
     for name, value in state.items():
         # Adam divides by the gradient's own size: where that is nothing but rounding, its sign is too.
-        mt.testing.assert_close(compiled[1][name], value, rtol=1e-3, atol=6e-3, msg=lambda text, name=name: f"{name}: {text}")
+        mt.testing.assert_close(
+            compiled[1][name], value, rtol=1e-3, atol=6e-3, msg=lambda text, name=name: f"{name}: {text}"
+        )
         if "running" in name or "batches" in name:
             mt.testing.assert_close(compiled[1][name], value, rtol=1e-3, atol=1e-3)
 

@@ -24,12 +24,13 @@ aten = mt.ops.aten
 # Reached by the records below, forward or backward, when they run with gradients.
 WRITTEN_HERE = {op for op, fn in core_aten_decompositions().items() if fn.__module__.startswith("minitorch._decomp")}
 RECORDS = {
-    "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm", "batch_norm", "clamp_max", "clamp_min", "frac", "layer_norm",
-    "group_norm", "logit", "logsumexp", "nan_to_num", "native_batch_norm", "nn.functional.binary_cross_entropy",
-    "nn.functional.cross_entropy", "nn.functional.elu", "nn.functional.gelu", "nn.functional.glu", "nn.functional.hardsigmoid",
-    "nn.functional.hardswish", "nn.functional.hardtanh", "nn.functional.huber_loss", "nn.functional.leaky_relu",
-    "nn.functional.mish", "nn.functional.mse_loss", "nn.functional.nll_loss", "nn.functional.silu", "nn.functional.smooth_l1_loss",
-    "nn.functional.softmax", "nn.functional.softplus", "nn.functional.relu", "rsub", "sigmoid", "std", "tanh", "transpose", "t", "var",
+    "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm", "batch_norm", "clamp_max", "clamp_min",
+    "frac", "layer_norm", "group_norm", "logit", "logsumexp", "nan_to_num", "native_batch_norm",
+    "nn.functional.binary_cross_entropy", "nn.functional.cross_entropy", "nn.functional.elu", "nn.functional.gelu",
+    "nn.functional.glu", "nn.functional.hardsigmoid", "nn.functional.hardswish", "nn.functional.hardtanh",
+    "nn.functional.huber_loss", "nn.functional.leaky_relu", "nn.functional.mish", "nn.functional.mse_loss",
+    "nn.functional.nll_loss", "nn.functional.silu", "nn.functional.smooth_l1_loss", "nn.functional.softmax",
+    "nn.functional.softplus", "nn.functional.relu", "rsub", "sigmoid", "std", "tanh", "transpose", "t", "var",
     "var_mean", "xlogy", "matmul", "nn.functional.lp_pool1d", "acos", "mv", "_softmax_backward_data",
 }  # fmt: skip
 
@@ -60,12 +61,14 @@ class Compare(TorchDispatchMode):
     @staticmethod
     def compare(one, other, what, initialized):
         if not isinstance(other, mt.Tensor):
-            assert one is None and other is None, what
+            assert one is other is None, what
             return
-        assert one.shape == other.shape and one.dtype is other.dtype, what
+        assert (one.shape, one.dtype) == (other.shape, other.dtype), what
         if initialized:
             tolerance = (2e-2, 2e-2) if other.dtype in (mt.bfloat16, mt.float16) else (3e-5, 1e-5)
-            mt.testing.assert_close(one, other, rtol=tolerance[0], atol=tolerance[1], equal_nan=True, msg=lambda t: f"{what}: {t}")
+            mt.testing.assert_close(
+                one, other, rtol=tolerance[0], atol=tolerance[1], equal_nan=True, msg=lambda t: f"{what}: {t}"
+            )
 
 
 def compare_all(record, dtype):
@@ -81,7 +84,11 @@ def compare_all(record, dtype):
         except (RuntimeError, TypeError, ValueError):
             continue
         with mode:
-            roots = [r for r in flat(record.function(*sample.args, **sample.kwargs)) if isinstance(r, mt.Tensor) and r.requires_grad]
+            roots = [
+                r
+                for r in flat(record.function(*sample.args, **sample.kwargs))
+                if isinstance(r, mt.Tensor) and r.requires_grad
+            ]
             if roots and record.autograd:
                 wanted = [t for t in inputs if t.requires_grad]
                 with suppress(NotImplementedError):  # by some inputs there is no derivative
@@ -90,7 +97,9 @@ def compare_all(record, dtype):
 
 
 @pytest.mark.op_db
-@pytest.mark.parametrize("record", [r for r in op_db if not r.random and not r.name.endswith("_")], ids=lambda record: record.name)
+@pytest.mark.parametrize(
+    "record", [r for r in op_db if not r.random and not r.name.endswith("_")], ids=lambda record: record.name
+)
 def test_over_op_db(record):
     compare_all(record, getattr(mt, record.dtypes[0]))
 
@@ -105,7 +114,9 @@ def test_every_decomposition_is_compared():
     assert missing == {"aten._native_batch_norm_legit_functional.default", "aten.native_dropout_backward.default"}
 
 
-@pytest.mark.parametrize("name", ["nn.functional.gelu", "nn.functional.silu", "nn.functional.softmax", "layer_norm", "group_norm", "addmm"])
+@pytest.mark.parametrize(
+    "name", ["nn.functional.gelu", "nn.functional.silu", "nn.functional.softmax", "layer_norm", "group_norm", "addmm"]
+)
 def test_half_formats_are_rounded_once(name):
     record = next(r for r in op_db if r.name == name)
     assert compare_all(record, mt.bfloat16)
@@ -169,7 +180,15 @@ def test_core_decompositions_leave_simple_operators():
 
     graph = make_fx(f, core_aten_decompositions())(x)
     left = {n.target.basename for n in graph.graph.nodes if n.op == "call_function" and hasattr(n.target, "basename")}
-    assert not left & {"silu", "native_group_norm", "_log_softmax", "nll_loss_forward", "nll_loss_backward", "silu_backward", "t"}
+    assert not left & {
+        "silu",
+        "native_group_norm",
+        "_log_softmax",
+        "nll_loss_forward",
+        "nll_loss_backward",
+        "silu_backward",
+        "t",
+    }
     mt.testing.assert_close(graph(x), f(x))
 
 
@@ -180,17 +199,21 @@ def test_tables_of_ones_own():
     def zero(x):
         return mt.zeros_like(x)
 
-    assert aten.sin.default in table and aten.cos.default in table and aten.sin.default not in decomposition_table
+    assert aten.sin.default in table
+    assert aten.cos.default in table
+    assert aten.sin.default not in decomposition_table
     with pytest.raises(RuntimeError, match="duplicate registrations"):
         register_decomposition(aten.sin.default, table)(zero)
     remove_decompositions(table, [aten.sin])
-    assert list(table) == [op for op in table if op.basename == "cos"] and table
+    assert list(table) == [op for op in table if op.basename == "cos"]
+    assert table
     with pytest.raises(RuntimeError, match="duplicate registrations"):
         register_decomposition(aten.gelu)(zero)
 
 
 def test_random_operators_and_views_have_none():
     table = core_aten_decompositions()
-    assert aten.bernoulli.Tensor not in table and aten.lift_fresh_copy.default not in table
+    assert aten.bernoulli.Tensor not in table
+    assert aten.lift_fresh_copy.default not in table
     assert not any(a.is_write for op in table for a in op._schema.arguments)
     assert np.all([callable(fn) for fn in table.values()])

@@ -13,7 +13,11 @@ from minitorch.fx.experimental.proxy_tensor import make_fx
 # Nodes that PyTorch has besides: it saves outputs by detaching them.
 ONLY_THERE = {"aten.detach.default"}
 # Where a Python number divides, PyTorch has the overload for numbers; and a view without checks of what a product returned.
-SAME = {"aten.div.Scalar": "aten.div.Tensor", "aten.div_.Scalar": "aten.div_.Tensor", "aten._unsafe_view.default": "aten.view.default"}
+SAME = {
+    "aten.div.Scalar": "aten.div.Tensor",
+    "aten.div_.Scalar": "aten.div_.Tensor",
+    "aten._unsafe_view.default": "aten.view.default",
+}
 
 
 def inputs(torch, shapes):

@@ -89,11 +89,15 @@ def make_fx(
     tensor([1., 1., 1.])
     """
     if tracing_mode not in _MODES:
-        raise ValueError(f"make_fx: unexpected tracing type {tracing_mode!r}; tracing_mode is one of {', '.join(_MODES)}")
+        raise ValueError(
+            f"make_fx: unexpected tracing type {tracing_mode!r}; tracing_mode is one of {', '.join(_MODES)}"
+        )
 
     def trace(*args: Any) -> GraphModule:
         tracer = PythonKeyTracer(record_stack_traces)
-        mode = ProxyTorchDispatchMode(tracer, tracing_mode, pre_dispatch, decomposition_table, _error_on_data_dependent_ops)
+        mode = ProxyTorchDispatchMode(
+            tracer, tracing_mode, pre_dispatch, decomposition_table, _error_on_data_dependent_ops
+        )
         with ExitStack() as scopes:
             names = _argument_names(f, args)
             args = tracing_inputs.prepare(args, names, tracing_mode, scopes, _allow_non_fake_inputs)
