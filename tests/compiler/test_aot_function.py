@@ -417,12 +417,13 @@ def test_inference_and_its_compiler(partition):
         partition_fn=PARTITIONS[partition],
     )  # fmt: skip
     b = copied(X)
+    version = b._version
     with mt.no_grad():
         y, same = f(leaf(X), b)
     assert same is b
     assert mt.equal(b, X + 1)
     assert not y.requires_grad
-    assert b._version == 1
+    assert b._version == version + 1
     assert not forward.graphs
     assert inference.names(0) == ["mul", "add", "copy_"]
     f(leaf(X), copied(X))
