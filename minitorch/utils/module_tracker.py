@@ -112,7 +112,9 @@ class ModuleTracker:
         if not self.is_bw:
             self.is_bw = True
             queue_callback(self._end_backward)
-        self.backward_path.append(name)
+        # The hooks of an output run from the inside out: a module stands before its parts.
+        parts = (i for i, other in enumerate(self.backward_path) if other.startswith(f"{name}."))
+        self.backward_path.insert(next(parts, len(self.backward_path)), name)
 
     def _leave_backward(self, name: str) -> None:
         if name in self.backward_path:

@@ -329,7 +329,7 @@ def check_result_cast(op, source, target):
 
 
 class WritingKernel(ArrayKernel):
-    """Runs a function that writes into its first array, and returns the first tensor."""
+    """Runs a function that writes into its first array, and returns the first tensor where the schema has a return."""
 
     __slots__ = ()
 
@@ -340,7 +340,7 @@ class WritingKernel(ArrayKernel):
             if is_writeable(args[0].handle):
                 raise
             return write_protected(self, op, args, kwargs, error)
-        return args[0]
+        return args[0] if op.return_count else None
 
 
 class ViewArrayKernel(ArrayKernel):

@@ -67,7 +67,7 @@ class MetaWritingKernel(Kernel):
     def run(self, op, entry, args, kwargs):
         if self.fn is not None:
             self.fn(*[handle_of(a) for a in args], **{k: handle_of(v) for k, v in (kwargs or {}).items()})
-        return args[0]
+        return args[0] if op.return_count else None
 
 
 def register() -> None:
