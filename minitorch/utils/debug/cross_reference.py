@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minitorch.core.device import device as device_class
+from minitorch.dispatch.keys import PYTHON
 from minitorch.dispatch.mode_stack import disable_all_modes
 from minitorch.dispatch.namespace import OpOverload
 from minitorch.dispatch.tags import Tag
@@ -223,8 +224,8 @@ class CrossReferenceMode(TorchDispatchMode):
 
 
 def _comparable(values: Any) -> bool:
-    """Return whether copies can be made of all tensors: not of examples under ``vmap``, and of zeros without memory."""
-    return all(has_elements(tensor) and not tensor._is_zerotensor() and type(tensor.detach()) is Tensor for tensor in tensors_in(values))
+    """Return whether copies can be made of all tensors: not of examples under ``vmap``, zeros without memory, subclasses."""
+    return all(has_elements(tensor) and not tensor._is_zerotensor() and not tensor.key_set & PYTHON for tensor in tensors_in(values))
 
 
 def _written(func: OpOverload, args: tuple, kwargs: dict, other_args: tuple, other_kwargs: dict) -> Any:
