@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import minitorch
+from minitorch import nn
 from minitorch._subclasses.schema_check_mode import SchemaCheckMode
 from minitorch.dispatch.library import Library
 from minitorch.dispatch.namespace import ops
@@ -30,7 +31,7 @@ def define():
 def test_what_is_announced_is_noted():
     x = minitorch.zeros(2, 2)
     with SchemaCheckMode() as mode:
-        y = x.add_(1).t()
+        x.add_(1).t()
         minitorch.add(x, 1, out=minitorch.empty(2, 2))
         x.split(1)
     assert "aten::add_.Tensor" in mode.ops
@@ -75,7 +76,7 @@ def test_undeclared_aliases(define):
 
 
 def test_training_with_it():
-    net = minitorch.nn.Sequential(minitorch.nn.Conv1d(2, 3, 2), minitorch.nn.BatchNorm1d(3), minitorch.nn.Dropout(), minitorch.nn.ReLU())
+    net = nn.Sequential(nn.Conv1d(2, 3, 2), nn.BatchNorm1d(3), nn.Dropout(), nn.ReLU())
     optimizer = minitorch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
     with SchemaCheckMode() as mode:
         net(minitorch.randn(4, 2, 5)).sum().backward()

@@ -89,9 +89,9 @@ PROGRAMS = {
     )(*(lambda x: (x, x * 1))(wrap([1.0, 2.0]).requires_grad_())),
     "deepcopy": lambda torch, wrap: copy.deepcopy(wrap([1.0]).requires_grad_()),
     "parameter": lambda torch, wrap: torch.nn.Parameter(wrap([1.0])),
-    "forward": lambda torch, wrap: (lambda m: (setattr(m, "weight", torch.nn.Parameter(wrap([[1.0, 2.0]]))), m(torch.ones(1, 2)))[1])(
-        torch.nn.Linear(2, 1, bias=False)
-    ),
+    "forward": lambda torch, wrap: (
+        lambda m, w: (setattr(m, "weight", w), m(torch.ones(1, 2)))[1]
+    )(torch.nn.Linear(2, 1, bias=False), torch.nn.Parameter(wrap([[1.0, 2.0]]))),
     "optimizer": lambda torch, wrap: (
         lambda p: (setattr(p, "grad", wrap([2.0])), torch.optim.SGD([p], lr=0.5).step(), p)[2]
     )(torch.nn.Parameter(wrap([1.0]))),

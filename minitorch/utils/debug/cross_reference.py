@@ -225,7 +225,7 @@ class CrossReferenceMode(TorchDispatchMode):
 
 def _comparable(values: Any) -> bool:
     """Return whether copies can be made of all tensors: not of examples under ``vmap``, zeros without memory, subclasses."""
-    return all(has_elements(tensor) and not tensor._is_zerotensor() and not tensor.key_set & PYTHON for tensor in tensors_in(values))
+    return all(has_elements(t) and not t._is_zerotensor() and not t.key_set & PYTHON for t in tensors_in(values))
 
 
 def _written(func: OpOverload, args: tuple, kwargs: dict, other_args: tuple, other_kwargs: dict) -> Any:
