@@ -92,8 +92,8 @@ newaxis = None
 # Imported when first named: `import minitorch` stays light.
 _SUBMODULES = frozenset(
     (
-        "_subclasses", "accelerator", "amp", "backends", "cpu", "cuda", "fft", "func", "library", "linalg", "masked", "nn", "optim",
-        "overrides", "serialization", "signal", "special", "testing", "tools", "utils",
+        "_C", "_ops", "_subclasses", "accelerator", "amp", "backends", "cpu", "cuda", "fft", "func", "library", "linalg", "masked",
+        "nn", "optim", "overrides", "serialization", "signal", "special", "testing", "tools", "utils",
     )
 )
 _SERIALIZATION = ("load", "save")

@@ -6,7 +6,6 @@ Each calls operators; those that are also methods of `Tensor` are listed in `MET
 from __future__ import annotations
 
 import math
-from functools import wraps
 from typing import Any
 
 from minitorch.core.dtype import int64

@@ -10,7 +10,6 @@ from minitorch.dispatch.local_state import current
 from minitorch.ops.function import CallPlan, Function
 from minitorch.tensor.base import TensorBase, count_function_modes, is_plain, modes_active
 
-
 _SUBCLASSES_OFF = "subclasses take over no calls"  # in the thread's `extra`
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from minitorch.core.symbolic import Symbolic
-from minitorch.dispatch.operator import OPERATORS
 from minitorch.dispatch.local_state import current
+from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
 from minitorch.ops import overriding
 from minitorch.ops.assemble import make_public_method
@@ -133,7 +133,9 @@ def install_python_operators() -> None:
     Tensor.__pos__ = lambda self: F.positive(self)  # type: ignore[attr-defined]
     Tensor.__abs__ = lambda self: F.abs(self)  # type: ignore[attr-defined]
     # Handlers see these functions, and go by their names.
-    for dunder in ("__rdiv__", "__rpow__", "__rmod__", "__rfloordiv__", "__rlshift__", "__rrshift__", "__rmatmul__", "__invert__"):
+    for dunder in (
+        "__rdiv__", "__rpow__", "__rmod__", "__rfloordiv__", "__rlshift__", "__rrshift__", "__rmatmul__", "__invert__",
+    ):
         function = Tensor.__dict__[dunder]
         function.__name__, function.__qualname__ = dunder, f"Tensor.{dunder}"
 

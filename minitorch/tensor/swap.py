@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from typing import Any
+
 _FIELDS = (
     "autograd_meta", "extra", "grad_slot", "handle", "key_set", "node", "output_nr", "requires_grad_flag", "shape_cache",
     "storage_cell", "tracked", "version_counter", "view_info",
