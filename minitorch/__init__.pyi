@@ -19,6 +19,7 @@ from math import inf as inf
 from math import nan as nan
 from math import pi as pi
 from minitorch.compiled import core_is_compiled as core_is_compiled
+from minitorch import lazy_names as lazy_names
 from minitorch import loading as loading
 from minitorch import autograd as autograd
 from minitorch import random as random
@@ -81,16 +82,22 @@ from minitorch.tensor.creation import tensor as tensor
 from minitorch.tensor.printing import set_printoptions as set_printoptions
 from minitorch.tensor.promotion import result_type as result_type
 from minitorch.tensor.tensor import Tensor as Tensor
+from minitorch.version import __version__ as __version__
 from minitorch import _C as _C
 from minitorch import _ops as _ops
 from minitorch import _subclasses as _subclasses
 from minitorch import accelerator as accelerator
 from minitorch import amp as amp
+from minitorch import as_torch as as_torch
 from minitorch import backends as backends
+from minitorch import compiler as compiler
 from minitorch import cpu as cpu
 from minitorch import cuda as cuda
+from minitorch import distributed as distributed
 from minitorch import fft as fft
 from minitorch import func as func
+from minitorch import fx as fx
+from minitorch import jit as jit
 from minitorch import library as library
 from minitorch import linalg as linalg
 from minitorch import masked as masked
@@ -103,7 +110,9 @@ from minitorch import signal as signal
 from minitorch import special as special
 from minitorch import testing as testing
 from minitorch import tools as tools
+from minitorch import types as types
 from minitorch import utils as utils
+from minitorch import version as version
 from minitorch.tensor.tensor import (
     _LD_pivots,
     _LD_pivots_info,
@@ -160,6 +169,7 @@ def _amp_update_scale_(
     input: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: _float,
     scale_backoff_factor: _float, growth_interval: _int
 ) -> Tensor: ...
+def _assert(condition: Any, message: _str) -> None: ...
 def _batch_norm_with_update(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
     momentum: _float, eps: _float

@@ -76,6 +76,8 @@ class StandIns:
         return self._leave_one(result, device_of(0))
 
     def _leave_one(self, value: Any, device: Any) -> Any:
+        if type(value) is list:  # an operator that returns several lists
+            return [self._leave_one(item, device) for item in value]
         if not isinstance(value, TensorBase):
             return value
         found = self._fake_of.get(id(value))

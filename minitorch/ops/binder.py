@@ -467,6 +467,14 @@ def make_plan(function: Function, args: tuple, kwargs: dict | None, key: Any) ->
     return plan
 
 
+def plan_once(function: Function, args: tuple, kwargs: dict | None) -> CallPlan:
+    """Return the plan of a call that the one kept for its types does not fit: elements of a list decide."""
+    from minitorch.ops.overriding import find_override
+
+    override = find_override(function, args, kwargs or {})
+    return override if override is not None else resolve(function, args, kwargs)
+
+
 def resolve(function: Function, args: tuple, kwargs: dict | None) -> CallPlan:
     """Return the plan of a call, judged by its values.
 
@@ -563,5 +571,5 @@ def install() -> None:
     from minitorch.dispatch import namespace
     from minitorch.ops.overriding import call_function_modes, handle_operator_call
 
-    set_binder(make_plan, resolve, call_function_modes)
+    set_binder(make_plan, plan_once, call_function_modes)
     namespace.function_handler = handle_operator_call

@@ -164,6 +164,7 @@ derivative("zero_", self=lambda grad: F.zeros_like(grad), result="zero")
 derivative("copy", src=lambda grad: grad, self=lambda grad: F.zeros_like(grad), result=lambda src_t: src_t)
 derivative("zero", self=lambda grad: F.zeros_like(grad), result="zero")
 derivative("lift_fresh", self=lambda grad: grad, result="linear")
+derivative("lift_fresh_copy", self=lambda grad: grad, result="linear")
 
 derivative("select_backward", grad_output=lambda grad, dim, index: F.select(grad, dim, index), result="linear")
 derivative(

@@ -1,7 +1,7 @@
 """Pruning: parameters some of whose elements are held at zero by a mask.
 
-A pruned parameter ``weight`` becomes a parameter ``weight_orig`` and a buffer ``weight_mask``; ``weight`` is their product, computed anew
-before each call of the module.  Pruning a parameter again works on what is left of it.
+A pruned parameter ``weight`` becomes a parameter ``weight_orig`` and a buffer ``weight_mask``; ``weight`` is their product,
+computed anew before each call of the module.  Pruning a parameter again works on what is left of it.
 """
 
 from __future__ import annotations

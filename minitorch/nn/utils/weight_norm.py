@@ -1,4 +1,4 @@
-"""`weight_norm` and `spectral_norm` by hooks, as PyTorch had them before parametrizations; files of that time name their parameters so."""
+"""`weight_norm` and `spectral_norm` by hooks: what came before parametrizations, and how older files name their parameters."""
 
 from __future__ import annotations
 
