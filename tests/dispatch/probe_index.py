@@ -2,7 +2,7 @@
 
 Rules have the specification's numbers: K keys, R the key set of a call, T tables, X kernels, S schemas, L the
 library API, O operator objects, U debugging aids, and of the functionality levels A autograd, C autocast, D the Python
-dispatcher, F functionalization, G the stack of transforms, M meta and fake tensors, P dispatch modes, V vmap.
+dispatcher, F functionalization, G the stack of transforms, J traces, M meta and fake tensors, P dispatch modes, V vmap.
 ``K17 probe``, ``T7 table`` are the tables that belong to a rule.
 
 `LATER` says what of a rule waits for a feature that does not exist yet; the tests named here run the part of it that
@@ -45,6 +45,11 @@ _PLACES = {
     "functions": "functorch/test_functions_in_transforms.py",
     "functional": "functionalize/test_functional_tensors.py",
     "traces": "functionalize/test_functional_traces.py",
+    "make_fx": "tracing/test_make_fx.py",
+    "make_fx db": "tracing/test_make_fx_op_db.py",
+    "make_fx oracle": "tracing/test_make_fx_oracle.py",
+    "decompositions": "tracing/test_decompositions.py",
+    "compiled": "compiler/test_aot_function.py",
     "functional db": "functionalize/test_functional_op_db.py",
     "programs": "functionalize/test_functional_programs.py",
     "lazy": "math_bits/test_lazy_bits.py",
@@ -339,10 +344,25 @@ _RULES = {
     " programs: test_programs_give_the_same_with_and_without",
     "F5": "traces: test_probe_table; functionalize: test_the_operators_below test_results_and_inputs_are_those_of_the_function",
     "F6": "functional: test_numbers_are_never_wrapped test_keys_of_a_wrapper test_resize_is_a_view_or_a_new_storage",
-    "F7": "functional: test_custom_operators",
+    "F7": "functional: test_custom_operators; compiled: test_custom_operators_that_change_arguments",
     "6.4 probe": "transforms: test_no_grad_inside test_no_grad_outside test_nested_gradients test_changes_in_place"
     " test_what_is_refused",
     "6.5 probe": "traces: test_probe_table; functionalize: test_the_operators_below",
+    # 6.12: traces
+    "J1": "make_fx: test_composites_are_taken_apart test_vmap_is_applied test_gradients_are_inline test_functionalize_inside"
+    " test_backward_inside test_fake_traces_compute_nothing; make_fx db: test_functions test_inplace_methods;"
+    " make_fx oracle: test_the_same_nodes",
+    "J2": "make_fx: test_composites_are_whole_above_autograd test_grad_mode_above_autograd"
+    " test_pre_dispatch_keeps_composites_and_decomposes_by_table; make_fx oracle: test_the_same_nodes_above_autograd",
+    "J3": "make_fx: test_tensors_from_outside_are_attributes test_parameters_are_attributes"
+    " test_tensors_of_python_data_are_constants test_inplace_operators_are_nodes test_what_was_changed_is_denoted_by_the_change",
+    "J4": "make_fx: test_dead_code_is_kept test_elements_of_traced_tensors_are_refused"
+    " test_elements_of_known_constants_may_be_read test_a_constant_that_was_changed_is_known_no_longer"
+    " test_sizes_that_data_decides",
+    "J5": "make_fx: test_a_table_takes_operators_apart test_sizes_are_those_of_the_trace test_sizes_are_nodes;"
+    " decompositions: test_traces_with_a_table; make_fx oracle: test_the_same_nodes_with_symbolic_sizes",
+    "6.12 probe": "make_fx: test_composites_are_taken_apart test_composites_are_whole_above_autograd"
+    " test_tensors_of_python_data_are_constants test_dead_code_is_kept test_vmap_is_applied test_gradients_are_inline",
     # 6.6 and 6.7: conjugate and negative views, zeros without memory
     "B1": "lazy: test_conj_is_a_view_with_the_bit test_conj_of_a_conjugate_view_has_no_bit"
     " test_conj_of_a_real_tensor_is_the_tensor test_parts_of_a_conjugate_view test_negative_views",
@@ -404,6 +424,5 @@ INDEX: dict[str, tuple[str, ...]] = {rule: _parsed(text) for rule, text in _RULE
 LATER = {
     "R12": "constructors of sparse, quantized, nested, opaque and wrapper tensors; the key sets are theirs already",
     "R19": "kernels of the sparse factories; that BackendSelect chooses by layout is tested",
-    "F7": "the Python route of mutating custom operators, by auto_functionalized, waits for tracing",
     "A5": "the ADInplaceOrView companion of the strict fallback, for native kernels, which do not exist here",
 }
