@@ -44,7 +44,7 @@ $(VENV)/.demo: $(VENV)/.core
 	touch $@
 
 $(VENV)/.test: $(VENV)/.core
-	$(BIN)/python -m pip install --quiet "pytest>=8" "scikit-learn>=1.4" "tqdm>=4.66"
+	$(BIN)/python -m pip install --quiet "pytest>=8" "scikit-learn>=1.4" "tqdm>=4.66" "sympy>=1.13"
 	touch $@
 
 # What the extra opencl-pocl names. Where there is no wheel for this machine, the tests of the device are skipped.

@@ -19,6 +19,7 @@ from math import inf as inf
 from math import nan as nan
 from math import pi as pi
 from minitorch.compiled import core_is_compiled as core_is_compiled
+from minitorch import lazy_names as lazy_names
 from minitorch import loading as loading
 from minitorch import autograd as autograd
 from minitorch import random as random
@@ -33,6 +34,13 @@ from minitorch.backends.cpu.threads import get_num_interop_threads as get_num_in
 from minitorch.backends.cpu.threads import get_num_threads as get_num_threads
 from minitorch.backends.cpu.threads import set_num_interop_threads as set_num_interop_threads
 from minitorch.backends.cpu.threads import set_num_threads as set_num_threads
+from minitorch.core.checks import _check as _check
+from minitorch.core.checks import _check_index as _check_index
+from minitorch.core.checks import _check_is_size as _check_is_size
+from minitorch.core.checks import _check_not_implemented as _check_not_implemented
+from minitorch.core.checks import _check_type as _check_type
+from minitorch.core.checks import _check_value as _check_value
+from minitorch.core.checks import _check_with as _check_with
 from minitorch.core.device import device as device
 from minitorch.core.device import get_default_device as get_default_device
 from minitorch.core.device import set_default_device as set_default_device
@@ -46,6 +54,17 @@ from minitorch.core.memory_format import preserve_format as preserve_format
 from minitorch.core.promotion import can_cast as can_cast
 from minitorch.core.promotion import promote_types as promote_types
 from minitorch.core.size import Size as Size
+from minitorch.core.symbolic import SymBool as SymBool
+from minitorch.core.symbolic import SymFloat as SymFloat
+from minitorch.core.symbolic import SymInt as SymInt
+from minitorch.core.symbolic import sym_float as sym_float
+from minitorch.core.symbolic import sym_int as sym_int
+from minitorch.core.symbolic import sym_ite as sym_ite
+from minitorch.core.symbolic import sym_max as sym_max
+from minitorch.core.symbolic import sym_min as sym_min
+from minitorch.core.symbolic import sym_not as sym_not
+from minitorch.core.symbolic import sym_sqrt as sym_sqrt
+from minitorch.core.symbolic import sym_sum as sym_sum
 from minitorch.ops.overriding import seen_by_modes as seen_by_modes
 from minitorch.random import Generator as Generator
 from minitorch.random import default_generator as default_generator
@@ -63,15 +82,22 @@ from minitorch.tensor.creation import tensor as tensor
 from minitorch.tensor.printing import set_printoptions as set_printoptions
 from minitorch.tensor.promotion import result_type as result_type
 from minitorch.tensor.tensor import Tensor as Tensor
+from minitorch.version import __version__ as __version__
 from minitorch import _C as _C
 from minitorch import _ops as _ops
+from minitorch import _subclasses as _subclasses
 from minitorch import accelerator as accelerator
 from minitorch import amp as amp
+from minitorch import as_torch as as_torch
 from minitorch import backends as backends
+from minitorch import compiler as compiler
 from minitorch import cpu as cpu
 from minitorch import cuda as cuda
+from minitorch import distributed as distributed
 from minitorch import fft as fft
 from minitorch import func as func
+from minitorch import fx as fx
+from minitorch import jit as jit
 from minitorch import library as library
 from minitorch import linalg as linalg
 from minitorch import masked as masked
@@ -84,7 +110,9 @@ from minitorch import signal as signal
 from minitorch import special as special
 from minitorch import testing as testing
 from minitorch import tools as tools
+from minitorch import types as types
 from minitorch import utils as utils
+from minitorch import version as version
 from minitorch.tensor.tensor import (
     _LD_pivots,
     _LD_pivots_info,
@@ -141,6 +169,7 @@ def _amp_update_scale_(
     input: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: _float,
     scale_backoff_factor: _float, growth_interval: _int
 ) -> Tensor: ...
+def _assert(condition: Any, message: _str) -> None: ...
 def _batch_norm_with_update(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor, running_var: Tensor,
     momentum: _float, eps: _float

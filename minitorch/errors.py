@@ -4,7 +4,33 @@ from __future__ import annotations
 
 
 class MissingKernelError(NotImplementedError):
-    """No kernel is registered for the operator and the key that the call arrived at."""
+    """No kernel is registered for the operator and the key that the call arrived at.
+
+    Attributes
+    ----------
+    qualname : str
+        The operator.
+    """
+
+    qualname = ""
+
+
+class NeedsElementsError(NotImplementedError):
+    """What an operator returns depends on elements, and the tensor has none.
+
+    Parameters
+    ----------
+    name : str
+        The operator.
+    what : str
+        What it is that depends on them.
+    """
+
+    def __init__(self, name: str, what: str):
+        super().__init__(
+            f"{name}(): {what} depends on the values, which a meta tensor does not have; run it on a device with data"
+        )
+        self.name = name
 
 
 class SchemaError(RuntimeError):

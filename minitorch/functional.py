@@ -16,7 +16,7 @@ from minitorch.ops.return_types import make_return_type
 from minitorch.tensor.base import TensorBase
 
 __all__ = [
-    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
+    "_assert", "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
     "cartesian_prod", "cdist", "chain_matmul", "einsum",
     "get_device", "histogramdd", "is_complex", "is_conj", "is_floating_point", "is_neg", "is_same_size",
     "is_signed", "is_tensor", "istft", "lu", "meshgrid", "nonzero", "norm", "norm_except_dim", "numel",
@@ -29,6 +29,13 @@ def _tensors(args) -> list:
     if len(args) == 1 and isinstance(args[0], (list, tuple)):
         return list(args[0])
     return list(args)
+
+
+@overridable
+def _assert(condition: Any, message: str) -> None:
+    """Raise AssertionError with a message unless a condition holds; unlike ``assert``, tracing records it."""
+    if not condition:
+        raise AssertionError(message)
 
 
 # ---------------------------------------------------------------- products

@@ -16,7 +16,7 @@ def load() -> None:
     from minitorch.tensor.tensor import Tensor
 
     assemble.attach_methods(Tensor)
-    from minitorch.tensor import indexing
+    from minitorch.tensor import compatibility, indexing
 
     indexing.bind_operators()
     from minitorch.ops import backend_select, metadata, python_operators, without_tensors
@@ -42,6 +42,7 @@ def load() -> None:
     python_key.register()
     decompositions.register()
     attach.attach(Tensor)
+    compatibility.attach(Tensor)
     from minitorch import functional
 
     functional.attach_methods(Tensor)

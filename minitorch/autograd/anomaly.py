@@ -123,3 +123,8 @@ def is_anomaly_enabled() -> bool:
 def is_anomaly_check_nan_enabled() -> bool:
     """Return whether anomaly mode looks for NaNs."""
     return current().anomaly_check_nan
+
+
+def set_anomaly_enabled(enabled: bool, check_nan: bool = True) -> None:
+    """Switch anomaly mode on or off."""
+    set_detect_anomaly(enabled, check_nan)

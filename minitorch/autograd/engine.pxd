@@ -1,7 +1,7 @@
 cimport cython
 from minitorch.autograd.node cimport Node
 from minitorch.dispatch.local_state cimport LocalState, current
-from minitorch.tensor.base cimport TensorBase, new_tensor
+from minitorch.tensor.base cimport TensorBase, bare_copy
 
 cdef unsigned long long _PYTHON
 cdef unsigned long long _WITHOUT_MEMORY

@@ -22,9 +22,10 @@ import threading
 from heapq import heappop, heappush
 
 from minitorch.autograd.node import Node
+from minitorch.core.meta_array import Geometry
 from minitorch.dispatch.keys import FUNCTIONALIZE, FUNCTORCH_KEYS, PYTHON, ZERO_TENSOR
 from minitorch.dispatch.local_state import LocalState, current
-from minitorch.tensor.base import TensorBase, new_tensor
+from minitorch.tensor.base import TensorBase, bare_copy
 
 COMPILED = not __file__.endswith(".py")
 # Of gradients that show the memory of others, or have none; a C integer when compiled.
@@ -141,7 +142,7 @@ class Task:
                     old.add_(grad)
                     summed: TensorBase = old
                     # Without the storage that counts changes: the memory is still nobody else's.
-                    buffer[number] = new_tensor(summed.handle, summed.key_set)
+                    buffer[number] = bare_copy(summed)
                 else:
                     buffer[number] = _add(old, grad)
         elif grad is not None:
@@ -154,7 +155,8 @@ class Task:
     def may_add_in_place(self, old, grad):
         """Return whether the sum of two gradients may be written over the first."""
         handle = old.handle
-        if self.create_graph or handle.size < _large:
+        # Without memory there is none to save; and a trace of fake tensors does not depend on their size.
+        if self.create_graph or isinstance(handle, Geometry) or handle.size < _large:
             return False
         other = grad.handle
         return handle.shape == other.shape and handle.dtype == other.dtype and is_owned(old, _references_in_buffer)
@@ -215,7 +217,9 @@ class Task:
             shape, dtype = meta
             tensor: TensorBase = grad
             handle = tensor.handle
-            if handle.shape != shape:
+            own = handle.shape
+            # Tuples of unequal length are compared item by item too, which asks symbolic sizes for nothing.
+            if len(own) != len(shape) or own != shape:
                 grad = _sum_to_shape(grad, shape, node, i)
                 tensor = grad
                 handle = tensor.handle
@@ -350,8 +354,13 @@ def accumulate_into(leaf, grad, create_graph):
         return
     tensor: TensorBase = grad
     if not create_graph and is_owned(tensor, _references_at_leaf) and tensor.handle.strides == leaf.handle.strides:
-        leaf.grad_slot = new_tensor(tensor.handle, tensor.key_set)
-    elif not create_graph and tensor.key_set & _PYTHON and is_alone(tensor, _references_at_leaf):
+        leaf.grad_slot = bare_copy(tensor)
+    elif (
+        not create_graph
+        and tensor.key_set & _PYTHON
+        and not tensor._handle_is_all
+        and is_alone(tensor, _references_at_leaf)
+    ):
         leaf.grad_slot = tensor.detach()
     else:
         leaf.grad_slot = _copy_for(leaf, grad, create_graph)
@@ -373,7 +382,7 @@ def is_owned(tensor, references):
     """
     if tensor.storage_cell is not None or tensor.node is not None or tensor.requires_grad_flag:
         return False
-    if tensor.key_set & _WITHOUT_MEMORY:
+    if tensor.key_set & _WITHOUT_MEMORY and not (tensor.key_set & _PYTHON and tensor._handle_is_all):
         return False  # others may show what is inside of a wrapper, and zeros cannot be changed
     handle = tensor.handle
     if _getrefcount(tensor) > references or _getrefcount(handle) > _references_to_handle:

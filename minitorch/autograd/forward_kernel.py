@@ -390,7 +390,7 @@ class _SavedDualOutput(SavedOutput):
 
     def __init__(self, saved: SavedOutput, outputs: list, level: int):
         self.handle, self.counter, self.version = saved.handle, saved.counter, saved.version
-        self.key_set, self.output_nr = saved.key_set, saved.output_nr
+        self.key_set, self.detached, self.output_nr = saved.key_set, saved.detached, saved.output_nr
         output = outputs[saved.output_nr] if len(outputs) > 1 else outputs[0]
         self.tangents = {k: tangent_of(output, k) for k in range(level + 1)}
 

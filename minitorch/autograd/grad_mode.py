@@ -6,9 +6,26 @@ import functools
 import inspect
 from typing import Any
 
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, PRE_DISPATCH
 from minitorch.dispatch.local_state import LocalState, current
+from minitorch.dispatch.pre_dispatch import pre_dispatch_modes
 from minitorch.ops.overriding import overridable
+
+
+def _set_grad_enabled(enabled: bool) -> None:
+    """Switch recording on or off, at once."""
+    state: LocalState = current()
+    state.grad_enabled = enabled
+    if state.included & PRE_DISPATCH:
+        _record(enabled)
+
+
+def _record(enabled: bool) -> None:
+    """Tell the modes above autograd, where the switch is part of the program."""
+    for mode in pre_dispatch_modes():
+        record = getattr(mode, "record_grad_mode", None)
+        if record is not None:
+            record(enabled)
 
 
 def _decorate(scope_factory: Any, function: Any) -> Any:
@@ -64,10 +81,14 @@ class _GradMode:
         state: LocalState = current()
         self._old = state.grad_enabled
         state.grad_enabled = self._enabled
+        if state.included & PRE_DISPATCH:
+            _record(self._enabled)
 
     def __exit__(self, *exc_info: Any) -> None:
         state: LocalState = current()
         state.grad_enabled = self._old
+        if state.included & PRE_DISPATCH:
+            _record(self._old)
 
     def __call__(self, function: Any) -> Any:
         return _decorate(type(self), function)
@@ -107,19 +128,17 @@ class set_grad_enabled:
         state: LocalState = current()
         self._old = state.grad_enabled
         self.mode = mode
-        state.grad_enabled = mode
+        _set_grad_enabled(mode)
 
     def __enter__(self) -> None:
-        state: LocalState = current()
-        state.grad_enabled = self.mode
+        if current().grad_enabled != self.mode:
+            _set_grad_enabled(self.mode)
 
     def __exit__(self, *exc_info: Any) -> None:
-        state: LocalState = current()
-        state.grad_enabled = self._old
+        _set_grad_enabled(self._old)
 
     def __call__(self, function: Any) -> Any:
-        state: LocalState = current()
-        state.grad_enabled = self._old
+        _set_grad_enabled(self._old)
         mode = self.mode
         return _decorate(lambda: set_grad_enabled(mode), function)
 

@@ -1,5 +1,5 @@
 from minitorch.dispatch.local_state cimport LocalState, current
-from minitorch.tensor.base cimport Storage, TensorBase, VersionCounter, ViewInfo, new_tensor
+from minitorch.tensor.base cimport Storage, TensorBase, VersionCounter, ViewInfo, bare_copy, new_tensor
 
 cdef unsigned long long _sequence
 cdef unsigned long long _PYTHON

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, PYTHON
 from minitorch.dispatch.local_state import LocalState, current
-from minitorch.tensor.base import Storage, TensorBase, VersionCounter, ViewInfo, new_tensor
+from minitorch.tensor.base import Storage, TensorBase, VersionCounter, ViewInfo, bare_copy, new_tensor
 
 COMPILED = not __file__.endswith(".py")
 
@@ -155,7 +155,7 @@ class SavedOutput:
 
     def __init__(self, tensor, output_nr):
         # The values of an instance of a subclass are its class's business.
-        self.detached = tensor.detach() if tensor.key_set & _PYTHON else None
+        self.detached = bare_copy(tensor) if tensor.key_set & _PYTHON else None
         counter = tensor.counter_of() if not tensor.is_inference() else None
         self.handle = tensor.handle
         self.counter = counter
@@ -168,11 +168,14 @@ class SavedOutput:
         counter = self.counter
         if counter is not None and counter.version != self.version:
             raise RuntimeError(changed_text(self.handle, node, self.output_nr, counter.version, self.version))
-        if self.detached is not None:
-            alias: TensorBase = self.detached.detach()
-            set_output(alias, node, self.output_nr)
-            return alias
-        tensor: TensorBase = new_tensor(self.handle, self.key_set)
+        tensor: TensorBase
+        if self.detached is None:
+            tensor = new_tensor(self.handle, self.key_set)
+        else:
+            tensor = bare_copy(self.detached)
+            if tensor.storage_cell is not None:  # its class made it
+                set_output(tensor, node, self.output_nr)
+                return tensor
         tensor.version_counter = counter
         if isinstance(counter, Storage):
             tensor.storage_cell = counter  # the handle may be a view of its memory: a transposed result
@@ -212,11 +215,8 @@ class SavedPacked:
             )
         if self.output_nr is None and self.target is None:
             return tensor
-        restored: TensorBase
-        if tensor.key_set & _PYTHON:
-            restored = tensor.detach()
-        else:
-            restored = new_tensor(tensor.handle, tensor.key_set)
+        restored: TensorBase = bare_copy(tensor)
+        if restored.storage_cell is None:
             restored.storage_cell = tensor.storage_cell
             restored.version_counter = tensor.version_counter
         restored.requires_grad_flag = True

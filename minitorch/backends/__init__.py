@@ -24,15 +24,20 @@ _HOMES = {
     "autoload": "lazy",
 }
 
+# PyTorch's names of libraries, about which programs ask and set things.
+_LIBRARIES = frozenset(("cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"))
+
 __all__ = sorted(_HOMES)
 
 
 def __getattr__(name):
+    from importlib import import_module
+
+    if name in _LIBRARIES:
+        return import_module(f"minitorch.backends.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'minitorch.backends' has no attribute {name!r}")
-    from importlib import import_module
-
     return getattr(import_module(f"minitorch.backends.{home}"), name)
 
 

@@ -78,7 +78,7 @@ class MetaArray(Geometry):
         Bytes of the storage; the extent of the array when omitted.
     """
 
-    __slots__ = ("_storage_size", "dtype", "offset", "shape", "strides")
+    __slots__ = ("__weakref__", "_storage_size", "dtype", "offset", "shape", "strides")
 
     def __init__(self, shape, dtype, strides=None, offset=0, storage_size=None):
         self.shape = tuple(shape)

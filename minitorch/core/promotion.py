@@ -6,6 +6,7 @@ import numpy as np
 
 from minitorch.core import dtype as _dtypes
 from minitorch.core.dtype import dtype, from_numpy_dtype, on_default_dtype_change
+from minitorch.core.symbolic import is_symbolic, python_type
 
 BOOL, INTEGER, FLOAT, COMPLEX = range(4)
 
@@ -119,6 +120,8 @@ def _key(operand):
     for number_type in (bool, int, float, complex):
         if isinstance(operand, number_type):
             return number_type
+    if is_symbolic(operand):
+        return python_type(operand)
     raise TypeError(f"expected an array or a number, not {kind.__name__}")
 
 
@@ -188,8 +191,11 @@ def result_type_of_two(a, b) -> np.dtype:
     elif kind_a in _NUMBER_TYPES:
         key = b.dtype, b.ndim != 0, kind_a
     else:
-        dtype_a = a.dtype
-        dtype_b = b.dtype
+        try:
+            dtype_a = a.dtype
+            dtype_b = b.dtype
+        except AttributeError:  # a symbolic number
+            return result_type(a, b)
         if dtype_a is dtype_b:
             return dtype_a
         key = dtype_a, a.ndim != 0, dtype_b, b.ndim != 0

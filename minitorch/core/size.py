@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from operator import index as as_index
 
+from minitorch.core.symbolic import SymInt
+
 _new_tuple = tuple.__new__
 
 
@@ -21,7 +23,7 @@ class Size(tuple):
         items = []
         for i, n in enumerate(sizes):
             try:
-                items.append(as_index(n))
+                items.append(n if isinstance(n, SymInt) else as_index(n))
             except TypeError:
                 raise TypeError(
                     f"torch.Size() takes an iterable of 'int' (item {i} is '{type(n).__name__}')"

@@ -45,6 +45,7 @@ from minitorch.dispatch.local_state import LocalState, current
 from minitorch.dispatch.schema import dispatch_positions
 from minitorch.dispatch.schema_matching import match
 from minitorch.dispatch.schema_parser import parse_schema
+from minitorch.errors import MissingKernelError
 
 # A C integer when compiled (operator.pxd), so that no Python integer is made on the call path.
 _FUNCTIONALITY = FUNCTIONALITY_MASK
@@ -247,10 +248,12 @@ def raise_missing(op: Operator, key_set: int) -> None:
         )
     key = KEY_OF_SLOT[slot]
     if slot == _META_SLOT:
-        raise NotImplementedError(
+        error = MissingKernelError(
             f"{name}: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel "
             f"registered for this operator. Add one with minitorch.library.register_fake({name!r}, fn)."
         )
+        error.qualname = name
+        raise error
     shown = shown_key_name(key.name)
     available = op.available_keys()
     lines = "\n".join(f"{shown_key_name(k)}: {where}" for k, where in available.items())

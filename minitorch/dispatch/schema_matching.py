@@ -22,6 +22,7 @@ from minitorch.core.dtype import dtype
 from minitorch.core.generator import Generator
 from minitorch.core.layout import layout
 from minitorch.core.memory_format import memory_format
+from minitorch.core.symbolic import SymBool, SymFloat, SymInt, is_symbolic, sym_float
 from minitorch.dispatch.schema import Argument, Schema, Type
 
 # What a converter returns for a value that its type does not take.
@@ -275,7 +276,7 @@ def _list_converter(convert: Converter, size: int | None) -> Converter:
             isinstance(value, np.ndarray) and value.ndim == 1
         ):
             items = [convert(item) for item in value]
-        elif size is not None and isinstance(value, (int, float)):
+        elif size is not None and isinstance(value, (int, float, SymInt, SymFloat)):
             items = [convert(value)] * size
         else:
             return MISMATCH
@@ -323,6 +324,8 @@ def _to_int(value: Any) -> Any:
     if isinstance(value, TENSOR_TYPE):
         value = _element(value)
         return MISMATCH if value is MISMATCH or isinstance(value, complex) else int(value)
+    if isinstance(value, SymInt):
+        return value
     if isinstance(value, np.bool_):
         return int(value)
     try:
@@ -338,11 +341,11 @@ def _to_float(value: Any) -> Any:
         value = _element(value)
     if isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
         return float(value)
-    return MISMATCH
+    return sym_float(value) if isinstance(value, (SymInt, SymFloat)) else MISMATCH
 
 
 def _to_bool(value: Any) -> Any:
-    if type(value) is bool:
+    if type(value) is bool or isinstance(value, SymBool):
         return value
     if isinstance(value, TENSOR_TYPE):
         value = _element(value)
@@ -364,7 +367,7 @@ def _to_scalar(value: Any) -> Any:
         return value
     if isinstance(value, (np.number, np.bool_)):
         return value.item()
-    if isinstance(value, (int, float, complex)):
+    if isinstance(value, (int, float, complex)) or is_symbolic(value):
         return value
     return MISMATCH
 

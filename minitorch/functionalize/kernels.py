@@ -23,8 +23,9 @@ from minitorch.core.memory_format import contiguous_format, format_strides
 from minitorch.core.meta_array import MetaArray, contiguous_strides
 from minitorch.dispatch.keys import FUNCTIONALIZE
 from minitorch.dispatch.operator import OPERATORS, Kernel, Operator
+from minitorch.functionalize.auto import auto_functionalized, can_be_functionalized, written_names
 from minitorch.functionalize.layout import result_geometries, same_layout, tensors_in
-from minitorch.functionalize.levels import below, current_level
+from minitorch.functionalize.levels import below, current_level, takes_custom_operators
 from minitorch.functionalize.wrapper import (
     FunctionalHandle,
     FunctionalStorage,
@@ -453,12 +454,37 @@ class CustomKernel(OutOfPlaceKernel):
     def run(self, op: Any, entry: Any, args: tuple, kwargs: dict | None) -> Any:
         schema = op.schema
         if any(item.alias_info is not None for item in (*schema.arguments, *schema.returns)):
+            if takes_custom_operators() and can_be_functionalized(op):
+                return self.run_on_clones(op, args, kwargs)
             raise RuntimeError(
                 f"Found a custom (non-ATen) operator whose schema has alias annotations: {schema}. What it changes or "
                 "shares cannot be known from outside, so functionalization needs a kernel of its own for it: register one "
                 f"to the Functionalize key of {op.qualname}, or call an operator whose schema has no aliases."
             )
         return OutOfPlaceKernel.run(self, op, entry, args, kwargs)
+
+    @staticmethod
+    def run_on_clones(op: Any, args: tuple, kwargs: dict | None) -> Any:
+        """Call `auto_functionalized` below, and give what is changed its new values."""
+        level = current_level()
+        given = dict(zip([a.name for a in op.schema.arguments], args, strict=False)) | (kwargs or {})
+        targets = [given.get(name) for name in written_names(op)]
+        flat = tensors_in(targets)
+        refuse_mixture(op, flat, tensors_in(tuple(given.values())), level)
+        storages = [t.handle.storage for t in flat if handle_at(t, level) is not None]
+        if len({id(s) for s in storages}) != len(storages):
+            raise RuntimeError(
+                f"{op.qualname}: two arguments that the operator changes share memory, so that its new values cannot be told "
+                "apart. Clone one of them before the call."
+            )
+        with below(level):
+            results = auto_functionalized(op, **{name: unwrapped(value, level) for name, value in given.items()})
+        count = max(len(op.schema.returns), 1)
+        for target, value in zip(flat, tensors_in(results[count:]), strict=True):
+            if handle_at(target, level) is not None:
+                target.handle.replace(value)
+        found = tuple([wrapped(result, level) for result in results[:count]])
+        return found if len(op.schema.returns) > 1 else found[0]
 
 
 def kernel_of(op: Operator) -> Kernel:

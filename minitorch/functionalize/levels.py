@@ -19,7 +19,9 @@ from minitorch.dispatch.transforms import Interpreter, TransformType, interprete
 
 DEAD = -2  # the level of a transform that has ended (spec G7)
 
-_REAPPLY = "functionalization reapplies views"  # in the thread's `extra`
+# In the thread's `extra`.
+_REAPPLY = "functionalization reapplies views"
+_CUSTOM = "functionalization of custom operators"
 # A wrapper takes part in autograd itself, so the tensor inside must not again.
 _AT_AND_ABOVE = FUNCTIONALIZE | AUTOGRAD_KEYS | AD_INPLACE_OR_VIEW
 
@@ -68,8 +70,13 @@ def reapplies_views() -> bool:
     return current().extra.get(_REAPPLY, False)
 
 
+def takes_custom_operators() -> bool:
+    """Return whether calls of custom operators that change arguments become calls of `auto_functionalized`."""
+    return current().extra.get(_CUSTOM, False)
+
+
 @contextmanager
-def functionalization(reapply_views: bool = False) -> Iterator[None]:
+def functionalization(reapply_views: bool = False, custom_operators: bool = False) -> Iterator[None]:
     """Scope: every call of this thread reaches the Functionalize key.
 
     Factories then return functional tensors.  Scopes nest; on exit the one around is as it was.
@@ -78,6 +85,8 @@ def functionalization(reapply_views: bool = False) -> Iterator[None]:
     ----------
     reapply_views : bool
         Whether views are made with view operators below, or with ``*_copy`` operators.
+    custom_operators : bool
+        Whether a custom operator that changes arguments becomes a call of `auto_functionalized`; it is an error otherwise.
 
     Examples
     --------
@@ -91,15 +100,16 @@ def functionalization(reapply_views: bool = False) -> Iterator[None]:
     tensor([1., 0.])
     """
     state = current()
-    outer = state.extra.get(_REAPPLY)
+    outer, outer_custom = state.extra.get(_REAPPLY), state.extra.get(_CUSTOM)
     added = FUNCTIONALIZE & ~state.included
     state.included |= added
-    state.extra[_REAPPLY] = reapply_views
+    state.extra[_REAPPLY], state.extra[_CUSTOM] = reapply_views, custom_operators
     try:
         yield
     finally:
         state.included &= ~added
-        _set_reapply(outer)
+        _restore(_REAPPLY, outer)
+        _restore(_CUSTOM, outer_custom)
 
 
 def enable(*, reapply_views: bool = False) -> None:
@@ -124,12 +134,12 @@ def enable(*, reapply_views: bool = False) -> None:
 def disable() -> None:
     """Switch off what `enable` switched on."""
     current().included &= ~FUNCTIONALIZE
-    _set_reapply(None)
+    _restore(_REAPPLY, None)
 
 
-def _set_reapply(value: bool | None) -> None:
+def _restore(name: str, value: bool | None) -> None:
     extra = current().extra
     if value is None:
-        extra.pop(_REAPPLY, None)
+        extra.pop(name, None)
     else:
-        extra[_REAPPLY] = value
+        extra[name] = value

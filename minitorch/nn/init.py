@@ -10,6 +10,7 @@ import warnings
 from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
+from minitorch.core.deprecation import old_name
 from minitorch.ops import functions as F
 from minitorch.ops.overriding import overridable
 from minitorch.tensor.tensor import Tensor
@@ -304,3 +305,12 @@ def sparse_(
             chosen = randperm(rows)[:zeros]
             tensor[chosen, column] = 0
     return tensor
+
+
+# Names of the time before those with an underscore.
+for _function in (
+    uniform_, normal_, constant_, eye_, dirac_, xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_,
+    orthogonal_, sparse_,
+):  # fmt: skip
+    _name = _function.__name__.removesuffix("_")
+    globals()[_name] = old_name(_function, _name, "nn.init")

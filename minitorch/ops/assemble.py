@@ -25,6 +25,8 @@ NUMBERS_ALLOWED = frozenset(
 )
 
 _by_basename: dict[str, list[Declaration]] = {}
+# By overloads: a function that is found in two places, such as ``torch.conv2d`` in ``nn.functional``, is one object.
+_public_functions: dict[tuple[str, ...], Any] = {}
 
 
 def basename_of(name: str) -> str:
@@ -103,11 +105,15 @@ def make_public_function(name: str, variants: int = 0, python_module: Any = "any
     ]
     if not found:
         return None
-    function = Function(name, qualified(found))
+    overloads = qualified(found)
+    if overloads in _public_functions:
+        return _public_functions[overloads]
+    function = Function(name, overloads)
     call = make_function(function)
     function.public = call
     _describe(call, name, found)
     call.binder = function
+    _public_functions[overloads] = call
     return call
 
 

@@ -12,6 +12,7 @@ Note [Call plans]
 
 from __future__ import annotations
 
+from minitorch.core.symbolic import SymInt
 from minitorch.dispatch.operator import OPERATORS, KeyedObject, Operator
 from minitorch.tensor.base import modes_active
 
@@ -51,7 +52,7 @@ def _one_integer(item):
             if item.ndim == 0 and item.handle.dtype.kind in "iu":
                 return int(item.item())
         elif hasattr(item, "__index__"):
-            return item.__index__()
+            return item if isinstance(item, SymInt) else item.__index__()
     raise Mismatch
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minitorch.core.symbolic import Symbolic
 from minitorch.dispatch.local_state import current
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
@@ -63,7 +64,7 @@ def slow_binary(name: str, a: Any, b: Any) -> Any:
         return F.neg(a)
     if isinstance(b, np.ndarray):
         b = as_tensor_of(b)
-    if not isinstance(b, (TensorBase, bool, int, float, complex, np.generic)) and not hasattr(
+    if not isinstance(b, (TensorBase, bool, int, float, complex, np.generic, Symbolic)) and not hasattr(
         type(b), "__torch_function__"
     ):
         return NotImplemented

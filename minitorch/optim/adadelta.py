@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitorch.ops.functions import zeros, zeros_like
-from minitorch.optim.optimizer import Optimizer, check, check_lr, per_parameter
+from minitorch.ops.functions import zeros_like
+from minitorch.optim.optimizer import Optimizer, check, check_lr, number, per_parameter
 
 __all__ = ["Adadelta"]
 
@@ -59,7 +59,7 @@ class Adadelta(Optimizer):
 
 def _update(parameter: Any, grad: Any, state: dict, group: dict) -> None:
     if not state:
-        state["step"] = zeros([])
+        state["step"] = number(0.0)
         state["square_avg"] = zeros_like(parameter)
         state["acc_delta"] = zeros_like(parameter)
     state["step"].add_(1)

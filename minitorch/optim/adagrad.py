@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitorch.ops.functions import full_like, zeros
-from minitorch.optim.optimizer import Optimizer, check, check_lr, per_parameter
+from minitorch.ops.functions import full_like
+from minitorch.optim.optimizer import Optimizer, check, check_lr, number, per_parameter
 
 __all__ = ["Adagrad"]
 
@@ -58,7 +58,7 @@ class Adagrad(Optimizer):
         for group in self.param_groups:
             for parameter in group["params"]:
                 self.state[parameter] = {
-                    "step": zeros([]),
+                    "step": number(0.0),
                     "sum": full_like(parameter, group["initial_accumulator_value"]).detach(),
                 }
 
@@ -71,7 +71,7 @@ class Adagrad(Optimizer):
 
 def _update(parameter: Any, grad: Any, state: dict, group: dict) -> None:
     if not state:  # a parameter of a group that was added later
-        state["step"] = zeros([])
+        state["step"] = number(0.0)
         state["sum"] = full_like(parameter, group["initial_accumulator_value"])
     state["step"].add_(1)
     if group["weight_decay"] != 0:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from math import sqrt
 from typing import Any
 
-from minitorch.ops.functions import maximum, zeros, zeros_like
+from minitorch.ops.functions import maximum, zeros_like
 from minitorch.optim.fused import adam_step, fusable
-from minitorch.optim.optimizer import Optimizer, check, check_lr, per_parameter
+from minitorch.optim.optimizer import Optimizer, check, check_lr, number, per_parameter
 
 __all__ = ["Adam"]
 
@@ -89,7 +89,7 @@ class Adam(Optimizer):
 def _update(parameter: Any, grad: Any, state: dict, group: dict) -> None:
     amsgrad = group["amsgrad"]
     if not state:
-        state["step"] = zeros([])
+        state["step"] = number(0.0)
         state["exp_avg"] = zeros_like(parameter)
         state["exp_avg_sq"] = zeros_like(parameter)
         if amsgrad:

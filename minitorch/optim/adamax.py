@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitorch.ops.functions import maximum, zeros, zeros_like
-from minitorch.optim.optimizer import Optimizer, check, check_lr, per_parameter
+from minitorch.ops.functions import maximum, zeros_like
+from minitorch.optim.optimizer import Optimizer, check, check_lr, number, per_parameter
 
 __all__ = ["Adamax"]
 
@@ -60,7 +60,7 @@ class Adamax(Optimizer):
 
 def _update(parameter: Any, grad: Any, state: dict, group: dict) -> None:
     if not state:
-        state["step"] = zeros([])
+        state["step"] = number(0.0)
         state["exp_avg"] = zeros_like(parameter)
         state["exp_inf"] = zeros_like(parameter)
     state["step"].add_(1)

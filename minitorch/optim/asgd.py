@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitorch.ops.functions import full, ones, zeros, zeros_like
-from minitorch.optim.optimizer import Optimizer, check, check_lr, per_parameter
+from minitorch.ops.functions import zeros_like
+from minitorch.optim.optimizer import Optimizer, check, check_lr, number, per_parameter
 
 __all__ = ["ASGD"]
 
@@ -58,9 +58,9 @@ class ASGD(Optimizer):
 
 def _update(parameter: Any, grad: Any, state: dict, group: dict) -> None:
     if not state:
-        state["step"] = zeros([])
-        state["eta"] = full([], float(group["lr"]))
-        state["mu"] = ones([])
+        state["step"] = number(0.0)
+        state["eta"] = number(float(group["lr"]))
+        state["mu"] = number(1.0)
         state["ax"] = zeros_like(parameter)
     state["step"].add_(1)
     step = state["step"].item()

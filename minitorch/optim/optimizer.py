@@ -12,6 +12,7 @@ from typing import Any
 from minitorch.autograd.grad_mode import enable_grad, no_grad
 from minitorch.autograd.hooks import RemovableHandle, add_hook
 from minitorch.tensor.base import TensorBase
+from minitorch.tensor.creation import tensor
 from minitorch.tensor.tensor import Tensor
 
 __all__ = [
@@ -355,6 +356,14 @@ def _like_parameter(parameter: Tensor, value: Any, key: Hashable = None) -> Any:
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
         return type(value)(_like_parameter(parameter, v) for v in value)  # type: ignore[call-arg]
     return value
+
+
+def number(value: float) -> Any:
+    """Return a 0-dim tensor for an optimizer's state, such as its step count, in the default dtype.
+
+    By `tensor`, and no factory, so that a fake tensor has its value too: the update functions read it.
+    """
+    return tensor(value)
 
 
 def per_parameter(optimizer: Optimizer, update: Callable) -> None:

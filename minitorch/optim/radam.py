@@ -6,8 +6,8 @@ from collections.abc import Callable
 from math import sqrt
 from typing import Any
 
-from minitorch.ops.functions import zeros, zeros_like
-from minitorch.optim.optimizer import Optimizer, check, check_lr, per_parameter
+from minitorch.ops.functions import zeros_like
+from minitorch.optim.optimizer import Optimizer, check, check_lr, number, per_parameter
 
 __all__ = ["RAdam"]
 
@@ -64,7 +64,7 @@ class RAdam(Optimizer):
 
 def _update(parameter: Any, grad: Any, state: dict, group: dict) -> None:
     if not state:
-        state["step"] = zeros([])
+        state["step"] = number(0.0)
         state["exp_avg"] = zeros_like(parameter)
         state["exp_avg_sq"] = zeros_like(parameter)
     state["step"].add_(1)

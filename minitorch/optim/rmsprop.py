@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitorch.ops.functions import zeros, zeros_like
-from minitorch.optim.optimizer import Optimizer, check, check_lr, per_parameter
+from minitorch.ops.functions import zeros_like
+from minitorch.optim.optimizer import Optimizer, check, check_lr, number, per_parameter
 
 __all__ = ["RMSprop"]
 
@@ -65,7 +65,7 @@ class RMSprop(Optimizer):
 
 def _update(parameter: Any, grad: Any, state: dict, group: dict) -> None:
     if not state:
-        state["step"] = zeros([])
+        state["step"] = number(0.0)
         state["square_avg"] = zeros_like(parameter)
         if group["momentum"] > 0:
             state["momentum_buffer"] = zeros_like(parameter)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minitorch.ops.functions import full_like, where, zeros, zeros_like
-from minitorch.optim.optimizer import Optimizer, check, check_lr, per_parameter
+from minitorch.ops.functions import full_like, where, zeros_like
+from minitorch.optim.optimizer import Optimizer, check, check_lr, number, per_parameter
 
 __all__ = ["Rprop"]
 
@@ -57,7 +57,7 @@ class Rprop(Optimizer):
 
 def _update(parameter: Any, grad: Any, state: dict, group: dict) -> None:
     if not state:
-        state["step"] = zeros([])
+        state["step"] = number(0.0)
         state["prev"] = zeros_like(parameter)
         state["step_size"] = full_like(parameter, float(group["lr"])).detach()
     state["step"].add_(1)

@@ -149,6 +149,8 @@ class _Pickler(_PythonPickler):
         """Return what makes the tensor again, in PyTorch's terms."""
         from minitorch.nn.parameter import Parameter
 
+        if tensor._handle_is_all:
+            return tensor.__reduce_ex__(2)  # there are no elements to be saved, and it says so
         state = {name: value for name, value in attributes_of(tensor).items() if name != "_backward_hooks"}
         if type(tensor) is Parameter:
             parts = (tensor.data, tensor.requires_grad, OrderedDict())

@@ -59,6 +59,7 @@ cdef object TENSOR_CLASS
 cdef object PARAMETER_CLASS
 
 cpdef TensorBase new_tensor(object handle, unsigned long long key_set)
+cpdef TensorBase bare_copy(TensorBase tensor)
 cpdef bint is_plain(object value)
 cpdef int modes_active()
 cdef int function_mode_count

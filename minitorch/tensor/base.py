@@ -431,6 +431,22 @@ def new_tensor(handle, key_set):
     return tensor
 
 
+def bare_copy(tensor):
+    """Return a tensor of the same class and the same memory, without history.
+
+    Of plain tensors, and of a class whose handle is all there is (`Tensor._handle_is_all`), it has no storage cell and
+    no version counter yet; other classes with ``__torch_dispatch__`` make it with their ``detach``.
+    """
+    if not tensor.key_set & _PYTHON:
+        return new_tensor(tensor.handle, tensor.key_set)
+    if not tensor._handle_is_all:
+        return tensor.detach()
+    result = TensorBase.__new__(type(tensor))
+    result.handle = tensor.handle
+    result.key_set = tensor.key_set
+    return result
+
+
 def is_plain(value):
     """Return whether `value` is a tensor that overrides nothing (a Tensor or Parameter proper)."""
     kind = type(value)

@@ -24,8 +24,17 @@ from minitorch.core.dtype import (
     int64,
 )
 from minitorch.core.promotion import promote_types
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, FUNCTIONALIZE, FUNCTORCH_LAYERS, parse_key
+from minitorch.dispatch.keys import (
+    AD_INPLACE_OR_VIEW,
+    AUTOGRAD_KEYS,
+    FUNCTIONALIZE,
+    FUNCTORCH_LAYERS,
+    PRE_DISPATCH,
+    PYTHON_KEYS,
+    parse_key,
+)
 from minitorch.dispatch.local_state import current
+from minitorch.dispatch.mode_stack import InfraSlot, infra_mode
 from minitorch.dispatch.transforms import TransformType, interpreter_stack
 from minitorch.tensor import exchange
 from minitorch.tensor.base import TensorBase, new_tensor
@@ -43,8 +52,9 @@ _CPU_KEYS = (
     | AD_INPLACE_OR_VIEW
 )
 _INFERENCE_KEYS = _CPU_KEYS & ~(AD_INPLACE_OR_VIEW | AUTOGRAD_KEYS)
-# What is included where a level may wrap tensors that come into being.
-_WRAPPING = FUNCTIONALIZE | FUNCTORCH_LAYERS
+# What is included where modes want to know of tensors that come into being, and where a level may wrap them.
+_SEEING = PYTHON_KEYS | PRE_DISPATCH
+_WRAPPING = FUNCTIONALIZE | FUNCTORCH_LAYERS | _SEEING
 
 _COPY_WARNING = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -64,20 +74,25 @@ def wrap(array) -> Any:
 def _finish(result: Any, device: Any, requires_grad: bool) -> Any:
     """Move a new CPU tensor to where it was asked for."""
     target = default_device() if device is None else device_class(device)
-    if target is not cpu and (target.type != "cpu" or target.index):
+    moves = target is not cpu and (target.type != "cpu" or target.index)
+    fakes = current().dispatch_modes is not None and infra_mode(InfraSlot.FAKE) is not None
+    if fakes:
+        result = _lifted(result)  # the device that it goes to need not be there
+    if moves:
         result = result.to(target)
-    result = _lifted(result)
+    if not fakes:
+        result = _lifted(result)
     if requires_grad:
         result._set_requires_grad(True)
     return result
 
 
 def _lifted(result: Any) -> Any:
-    """Return a new tensor as the levels that wrap tensors want it: no factory made it, so they have not seen it yet."""
+    """Return a new tensor as levels and modes want it: no factory made it, so they have not seen it yet (spec P13)."""
     state = current()
     if not state.included & _WRAPPING:
         return result
-    functionalizes = state.included & ~state.excluded & FUNCTIONALIZE or any(
+    functionalizes = state.included & ~state.excluded & (FUNCTIONALIZE | _SEEING) or any(
         level.transform is TransformType.Functionalize for level in interpreter_stack()
     )
     return F.lift_fresh(result) if functionalizes else result
@@ -394,13 +409,26 @@ def from_numpy(array: np.ndarray) -> Any:
     return _lifted(borrow(wrap(result)))
 
 
+class _OfCapsule:
+    """An object that gives out a capsule which was taken from another one, of memory that the CPU sees."""
+
+    def __init__(self, capsule: Any):
+        self._capsule = capsule
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
     """Return a tensor that shares the memory of an object that exports DLPack."""
     if isinstance(ext_tensor, TensorBase):
         return ext_tensor.clone() if copy else ext_tensor.alias()
     if exchange.is_on_cuda(ext_tensor):
         return _adopted(ext_tensor, None, device, copy)
-    array = np.from_dlpack(ext_tensor)
+    array = np.from_dlpack(_OfCapsule(ext_tensor) if type(ext_tensor).__name__ == "PyCapsule" else ext_tensor)
     result = wrap(_foreign_array(array.copy() if copy else array, None))
     return _finish(result if copy else borrow(result), device, False)
 

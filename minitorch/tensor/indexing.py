@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minitorch.core.symbolic import SymInt
 from minitorch.dispatch.operator import OPERATORS, Operator
 from minitorch.tensor.base import TensorBase, is_plain
 from minitorch.tensor.operators import F
@@ -92,7 +93,7 @@ def bound(value: Any) -> Any:
     if value is None or type(value) is int:
         return value
     if hasattr(value, "__index__"):
-        return value.__index__()
+        return value if isinstance(value, SymInt) else value.__index__()
     raise TypeError(f"slice indices must be integers or None or have an __index__ method, not {type(value).__name__}")
 
 
@@ -200,7 +201,7 @@ def apply_basic(tensor: TensorBase, index: tuple) -> tuple[Any, list[int], list[
             rest.append(F.reshape(as_index_tensor(item, tensor), [1]))
             dim += 1
         elif hasattr(item, "__index__") and not isinstance(item, (TensorBase, np.ndarray)):
-            result = _select.call((result, dim, item.__index__()), None)
+            result = _select.call((result, dim, bound(item)), None)
         elif isinstance(item, (TensorBase, np.ndarray, list, tuple, range)):
             value = as_index_tensor(list(item) if isinstance(item, range) else item, tensor)
             positions.append(dim)

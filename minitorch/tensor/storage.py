@@ -180,3 +180,8 @@ def set_storage(tensor: Any, source: Any, storage_offset: int, size: Any, stride
     tensor.storage_cell, tensor.handle, tensor.shape_cache = cell, handle, None
     tensor.bump_version()
     return tensor
+
+
+def is_storage(obj: Any) -> bool:
+    """Return whether an object is the memory of tensors."""
+    return isinstance(obj, UntypedStorage)

@@ -14,7 +14,7 @@ from minitorch.core.meta_array import is_contiguous
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, CONJUGATE, NEGATIVE, PYTHON, ZERO_TENSOR
 from minitorch.dispatch.transforms import inside_transforms
 from minitorch.tensor import exchange, indexing, memory, subclass
-from minitorch.tensor.base import TensorBase, VersionCounter, new_tensor, set_classes
+from minitorch.tensor.base import TensorBase, VersionCounter, bare_copy, set_classes
 from minitorch.tensor.operators import F
 from minitorch.tensor.subclass import class_keys
 from minitorch.tensor.wrapper import WrapperHandle, host_array
@@ -49,6 +49,9 @@ class Tensor(TensorBase):
         self.handle, self.key_set = source.handle, class_keys(cls, source.key_set)
         self.storage_cell, self.version_counter = source.storage_cell, source.version_counter
         return self
+
+    # Whether an instance of a subclass is known by its handle, and no attribute has to be carried along (`base.bare_copy`).
+    _handle_is_all = False
 
     # -- facts -------------------------------------------------------------------
 
@@ -135,9 +138,9 @@ class Tensor(TensorBase):
     @property
     def data(self) -> Tensor:
         """The same memory without history and with a version counter of its own."""
-        if self.key_set & PYTHON:
+        if self.key_set & PYTHON and not self._handle_is_all:
             return self.detach()
-        result = new_tensor(self.handle, self.key_set)
+        result = bare_copy(self)
         result.storage_cell = self.storage_of()
         if self.key_set & AD_INPLACE_OR_VIEW:
             result.version_counter = VersionCounter()

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from minitorch.core.meta_array import Geometry
-from minitorch.dispatch.keys import CONJUGATE, NEGATIVE, ZERO_TENSOR
+from minitorch.core.meta_array import Geometry, MetaArray
+from minitorch.dispatch.keys import CONJUGATE, NEGATIVE, PYTHON_KEYS, ZERO_TENSOR
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.operators import F
 
@@ -29,7 +29,16 @@ def host_array(tensor: Any) -> Any:
     tensor = tensor.detach().cpu()
     while isinstance(tensor.handle, WrapperHandle):
         tensor = tensor.handle.readable()
+    if tensor.key_set & PYTHON_KEYS and isinstance(tensor.handle, MetaArray):
+        return _elements_by_handlers(tensor)
     return (F.clone(tensor) if tensor.key_set & (CONJUGATE | NEGATIVE | ZERO_TENSOR) else tensor).handle
+
+
+def _elements_by_handlers(tensor: Any) -> np.ndarray:
+    """Return the elements of a tensor that has no memory: its class, or a mode, may know them one by one."""
+    flat = F.reshape(tensor, [-1])
+    values = [F._local_scalar_dense(F.select(flat, 0, i)) for i in range(tensor.numel())]
+    return np.array(values, tensor.handle.dtype).reshape(tuple(tensor.shape))
 
 
 def has_elements(tensor: Any) -> bool:
@@ -41,6 +50,12 @@ def has_elements(tensor: Any) -> bool:
         except RuntimeError:
             return False
     return True
+
+
+def has_values(tensor: Any) -> bool:
+    """Return whether there are elements behind a tensor, in memory, to decide by how to compute: not of meta and fake ones."""
+    tensor = innermost(tensor)
+    return not isinstance(tensor.handle, MetaArray) or bool(tensor.key_set & ZERO_TENSOR)
 
 
 def innermost(tensor: Any) -> Any:

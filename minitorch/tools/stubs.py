@@ -23,11 +23,11 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-import minitorch
 from minitorch import functional
 from minitorch.compiled import MODULES as COMPILED_MODULES
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.dispatch.schema import Argument, Type
+from minitorch.lazy_names import SUBMODULES
 from minitorch.ops.assemble import function_names, method_names, operator_named
 from minitorch.ops.binder import named_results, stands_alone
 from minitorch.ops.registry import DECLARATIONS, FUNCTION, METHOD, Declaration
@@ -431,7 +431,7 @@ def exports() -> tuple[list[str], set[str]]:
 
 def submodules() -> list[str]:
     """Return the subpackages and modules that `minitorch` imports when they are first named."""
-    found = [n for n in (*minitorch._SUBMODULES, "ops") if (PACKAGE / n).is_dir() or (PACKAGE / f"{n}.py").exists()]
+    found = [n for n in (*SUBMODULES, "ops") if (PACKAGE / n).is_dir() or (PACKAGE / f"{n}.py").exists()]
     return sorted(found)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import minitorch as mt
+from minitorch import lazy_names
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,14 +21,14 @@ def test_version_is_that_of_the_distribution():
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error(monkeypatch):
-    monkeypatch.setattr(mt, "_SUBMODULES", mt._SUBMODULES | {"planned"})
+    monkeypatch.setattr(lazy_names, "SUBMODULES", lazy_names.SUBMODULES | {"planned"})
     assert not hasattr(mt, "planned")  # in the table, but no such folder
     with pytest.raises(AttributeError, match="module 'minitorch' has no attribute 'nowhere'"):
         mt.nowhere  # noqa: B018
 
 
 def test_a_missing_dependency_of_a_submodule_is_not_hidden(monkeypatch):
-    monkeypatch.setattr(mt, "_SUBMODULES", mt._SUBMODULES | {"planned.below"})
+    monkeypatch.setattr(lazy_names, "SUBMODULES", lazy_names.SUBMODULES | {"planned.below"})
     with pytest.raises(ModuleNotFoundError, match=r"minitorch\.planned"):
         getattr(mt, "planned.below")
 

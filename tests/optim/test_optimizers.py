@@ -166,6 +166,8 @@ OPTIMIZERS = [
     ("RAdam", {"lr": 0.1, "weight_decay": 0.1, "betas": (0.9, 0.99)}),
     ("ASGD", {"t0": 2, "weight_decay": 0.1}),
     ("Rprop", {"maximize": True}),
+    ("Adafactor", {}),
+    ("Adafactor", {"lr": 0.5, "weight_decay": 0.1, "d": 2.0, "eps": (1e-4, 1e-2), "maximize": True}),
 ]
 
 
@@ -219,3 +221,52 @@ def test_lbfgs_equals_that_of_torch(torch, options):
         found.append((losses, weight.detach().numpy()))
     assert found[0][0] == pytest.approx(found[1][0], rel=1e-4)
     np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(
+    "options", [{}, {"nesterov": False, "weight_decay": 0.0}, {"lr": 0.1, "adjust_lr_fn": "match_rms_adamw", "ns_steps": 3}]
+)
+@pytest.mark.parametrize("shape", [(4, 6), (7, 3)])
+def test_muon_equals_that_of_torch(torch, options, shape):
+    found = []
+    for library in (minitorch, torch):
+        rng = np.random.default_rng(0)
+        w, x = (library.from_numpy(rng.standard_normal(s).astype(np.float32)) for s in (shape, (8, shape[1])))
+        weight = library.nn.Parameter(w)
+        optimizer = library.optim.Muon([weight], **options)
+        for _ in range(10):
+            optimizer.zero_grad()
+            ((x @ weight.t() - 1) ** 2).mean().backward()
+            optimizer.step()
+        found.append((weight.detach().numpy(), repr(optimizer), list(optimizer.state[weight])))
+    # The products are of bfloat16, whose sums are rounded in another order.
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-2, atol=2e-3)
+    assert found[0][1:] == found[1][1:]
+
+
+def test_muon_makes_steps_orthogonal():
+    from minitorch.optim.muon import orthogonalized
+
+    minitorch.manual_seed(0)
+    for shape in ((6, 9), (9, 6)):
+        matrix = orthogonalized(minitorch.randn(shape), (3.4445, -4.775, 2.0315), 5, 1e-7).float()
+        values = minitorch.linalg.svdvals(matrix)
+        assert values.min() > 0.6
+        assert values.max() < 1.3
+    p = parameter(1.0)
+    with pytest.raises(ValueError, match="only supports 2D parameters"):
+        optim.Muon([p])
+    with pytest.raises(ValueError, match="not supported"):
+        optim.Muon([nn.Parameter(minitorch.ones(2, 2))], adjust_lr_fn="x")
+
+
+def test_adafactor_keeps_a_row_and_a_column():
+    p = nn.Parameter(minitorch.ones(3, 5))
+    p.grad = minitorch.ones(3, 5)
+    optimizer = optim.Adafactor([p], lr=0.1)
+    optimizer.step()
+    assert {k: tuple(v.shape) for k, v in optimizer.state[p].items()} == {"step": (), "row_var": (3, 1), "col_var": (1, 5)}
+    assert p.flatten().tolist() == pytest.approx([0.9] * 15)
+    with pytest.raises(ValueError, match="beta2_decay should be <= 0"):
+        optim.Adafactor([p], beta2_decay=0.5)

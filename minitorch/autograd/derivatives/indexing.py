@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minitorch.autograd.derivatives.registry import derivative
 from minitorch.ops import functions as F
+from minitorch.tensor.wrapper import has_values
 
 
 def _zeros(grad, shape):
@@ -275,10 +276,16 @@ def _broadcast(first, second):
 
 def masked_scatter_backward(grad, mask, shape):
     """Return the gradient of the source: what the mask took, and zeros for what was left."""
-    taken = F.masked_select(grad, mask)
     count = 1
     for n in shape:
         count *= n
+    if count and not has_values(mask):
+        # How many the mask takes is not known, but where each comes from is.
+        mask = F.reshape(F.expand(mask, list(grad.shape)), [-1])
+        places = F.where(mask, F.cumsum(mask, 0) - 1, 0)
+        taken = F.where(mask, F.reshape(grad, [-1]), 0)
+        return F.reshape(F.index_add(F.new_zeros(grad, [count]), 0, places, taken), list(shape))
+    taken = F.masked_select(grad, mask)
     return F.reshape(_grown(taken, [count]), list(shape))
 
 

@@ -282,6 +282,20 @@ derivative(
     jointly={("input", "weight", "bias"): batch_norm_gradients},
     result=batch_norm_tangents,
 )
+
+
+def functional_batch_norm_gradients(
+    grads, input, weight, running_mean, running_var, training, eps, result1, result2, needs
+):
+    return batch_norm_gradients(
+        grads[:3], input, weight, running_mean, running_var, training, eps, result1, result2, needs
+    )
+
+
+derivative(
+    "_native_batch_norm_legit_functional",
+    jointly={("input", "weight", "bias"): functional_batch_norm_gradients},
+)
 derivative(
     "native_batch_norm_backward",
     jointly={("grad_out", "input", "weight"): batch_norm_double_gradients},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from minitorch.core.symbolic import is_symbolic
 from minitorch.autograd.derivatives.registry import derivative
 from minitorch.ops import functions as F
 
@@ -22,6 +23,8 @@ def conj(x):
         return x
     if kind is complex:
         return x.conjugate()
+    if is_symbolic(x):
+        return x
     return x.conj_physical() if x.dtype.is_complex else x
 
 

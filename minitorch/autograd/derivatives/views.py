@@ -64,7 +64,7 @@ def as_strided_backward(grad, input_handle, size, stride, storage_offset):
     offset = in_offset if storage_offset is None else storage_offset
     places = _places(grad, size, stride, offset)
     here = _places(grad, shape, in_stride, in_offset)
-    extent = 1 + max(int(places.max().item()) if places.numel() else 0, int(here.max().item()) if here.numel() else 0)
+    extent = max(_extent(size, stride, offset), _extent(shape, in_stride, in_offset), 1)
     flat = F.new_zeros(grad, [extent])
     flat = F.index_add(flat, 0, F.reshape(places, [-1]), F.reshape(grad, [-1]))
     if here.numel() == 0:
@@ -72,6 +72,11 @@ def as_strided_backward(grad, input_handle, size, stride, storage_offset):
     counts = F.index_add(F.new_zeros(grad, [extent]), 0, F.reshape(here, [-1]), F.new_ones(grad, [here.numel()]))
     flat = flat / F.clamp_min(F.real(counts), 1)
     return F.reshape(F.index_select(flat, 0, F.reshape(here, [-1])), list(shape))
+
+
+def _extent(size, stride, offset):
+    """Return how many places of the storage come before the end of a strided view."""
+    return 0 if 0 in size else 1 + offset + sum([(n - 1) * step for n, step in zip(size, stride, strict=True)])
 
 
 def _places(like, size, stride, offset):
@@ -159,6 +164,7 @@ derivative("zero_", self=lambda grad: F.zeros_like(grad), result="zero")
 derivative("copy", src=lambda grad: grad, self=lambda grad: F.zeros_like(grad), result=lambda src_t: src_t)
 derivative("zero", self=lambda grad: F.zeros_like(grad), result="zero")
 derivative("lift_fresh", self=lambda grad: grad, result="linear")
+derivative("lift_fresh_copy", self=lambda grad: grad, result="linear")
 
 derivative("select_backward", grad_output=lambda grad, dim, index: F.select(grad, dim, index), result="linear")
 derivative(

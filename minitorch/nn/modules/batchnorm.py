@@ -12,7 +12,7 @@ from minitorch.nn.parameter import Parameter
 from minitorch.ops.functions import empty, native_batch_norm, ones, zeros
 from minitorch.tensor.tensor import Tensor
 
-__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d"]
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"]
 
 
 class _NormBase(Module):
@@ -161,3 +161,49 @@ class BatchNorm3d(_BatchNorm):
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() != 5:
             raise ValueError(f"expected 5D input (got {input.dim()}D input)")
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalization over the batches of all processes, of which there is one; parameters as for `BatchNorm1d`.
+
+    Parameters
+    ----------
+    process_group
+        Accepted for PyTorch's sake.
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """Return a module with each `BatchNorm1d`, `BatchNorm2d` and `BatchNorm3d` in it replaced by this class.
+
+        The new ones have the parameters and statistics of the old.
+        """
+        result = module
+        if isinstance(module, _BatchNorm) and not isinstance(module, cls):
+            result = cls(
+                module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group
+            )
+            result.__dict__.update({k: v for k, v in module.__dict__.items() if k in ("_parameters", "_buffers", "training")})
+        for name, child in module.named_children():
+            result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return result

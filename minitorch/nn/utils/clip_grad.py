@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
+from minitorch.core.deprecation import old_name
 from minitorch.ops.functions import stack
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.creation import tensor
@@ -93,3 +94,6 @@ def clip_grad_value_(
     with no_grad():
         for grad in _gradients(parameters):
             grad.clamp_(min=-limit, max=limit)
+
+
+clip_grad_norm = old_name(clip_grad_norm_, "clip_grad_norm", "nn.utils")

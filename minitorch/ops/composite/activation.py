@@ -6,7 +6,7 @@ from minitorch.core.dtype import float32, float64
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_implicit
-from minitorch.tensor.wrapper import has_elements
+from minitorch.tensor.wrapper import has_elements, has_values
 
 _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
@@ -77,7 +77,7 @@ def rrelu_composite(
     negative = self.detach() <= 0
     compute = self.dtype if self.dtype.itemsize > 2 else float32
     slopes = F.ones_like(self, dtype=compute, requires_grad=False).contiguous()
-    count = int(negative.sum()) if not self.is_meta and has_elements(self) else self.numel()
+    count = int(negative.sum()) if has_values(self) and has_elements(self) else self.numel()
     draws = F.new_empty(self, [count], dtype=float64)
     # PyTorch rounds the bounds to the type it computes in, and the product and the sum each by itself.
     low, high = lower, upper

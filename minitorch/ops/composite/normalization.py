@@ -7,7 +7,7 @@ from math import prod
 from minitorch.core.dtype import complex128, finfo, float32, float64, uint8
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
-from minitorch.ops.composite.registry import composite_implicit
+from minitorch.ops.composite.registry import composite_explicit, composite_implicit
 
 
 @composite_implicit("batch_norm")
@@ -105,7 +105,7 @@ def batch_norm_with_update_composite(
     return (*results, F.empty([0], dtype=uint8, device=input.device))
 
 
-@composite_implicit("_native_batch_norm_legit_functional")
+@composite_explicit("_native_batch_norm_legit_functional")
 def native_batch_norm_functional_composite(
     input, weight, bias, running_mean, running_var, training, momentum, eps
 ):

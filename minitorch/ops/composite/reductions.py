@@ -244,7 +244,7 @@ def isclose_composite(self, other, rtol=1e-5, atol=1e-8, equal_nan=False):
     return F.logical_or(close, near)
 
 
-@composite_implicit("allclose")
+@composite_explicit("allclose")
 def allclose_composite(self, other, rtol=1e-5, atol=1e-8, equal_nan=False):
     return bool(F.all(F.isclose(self, other, rtol, atol, equal_nan)).item())
 

@@ -8,7 +8,7 @@ from minitorch.core.dtype import int64
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_implicit
 from minitorch.ops.shapes.common import check, normalize_dim
-from minitorch.tensor.wrapper import has_elements
+from minitorch.tensor.wrapper import has_elements, has_values
 
 _IDENTITY = {"sum": 0.0, "mean": 0.0, "prod": 1.0, "max": -inf, "min": inf}
 _SCATTER_MODE = {"sum": "sum", "mean": "sum", "prod": "prod", "max": "amax", "min": "amin"}
@@ -27,7 +27,7 @@ def _limits(data, lengths, offsets, axis, unsafe):
         starts = offsets.narrow(-1, 0, offsets.shape[-1] - 1)
         return starts, offsets.narrow(-1, 1, offsets.shape[-1] - 1) - starts
     # Under vmap there are no values to look at; what no segment takes is left out then.
-    if not unsafe and not data.is_meta and has_elements(lengths):
+    if not unsafe and has_values(lengths) and has_elements(lengths):
         check(not bool((lengths < 0).any()), f"{name}(): lengths contains negative value!")
         check(
             bool((lengths.sum(-1) == data.shape[axis]).all()),

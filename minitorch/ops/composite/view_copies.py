@@ -24,6 +24,7 @@ def _copied(view: Any) -> Any:
     return view_copy_composite
 
 
+composite_explicit("lift_fresh_copy")(_copied(F.lift_fresh))
 composite_explicit("alias_copy")(_copied(F.alias))
 composite_explicit("_conj_copy")(_copied(F._conj))
 composite_explicit("_neg_view_copy")(_copied(F._neg_view))

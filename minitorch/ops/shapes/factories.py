@@ -15,6 +15,7 @@ from minitorch.core.dtype import (
     get_default_dtype,
 )
 from minitorch.core.memory_format import format_strides, preserve_format, preserved_strides
+from minitorch.core.symbolic import is_symbolic, python_type, sym_int
 from minitorch.ops.shapes.common import MetaArray, broadcast_shapes, check, contiguous_strides
 from minitorch.ops.shapes.registry import shape
 
@@ -48,11 +49,12 @@ def np_dtype_of(dtype) -> np.dtype:
 
 def number_np_dtype(value) -> np.dtype:
     """Return the NumPy dtype of a tensor made of one Python number."""
-    if isinstance(value, bool):
+    kind = python_type(value)
+    if issubclass(kind, bool):
         return _BOOL
-    if isinstance(value, int):
+    if issubclass(kind, int):
         return _INT64
-    if isinstance(value, float):
+    if issubclass(kind, float):
         return get_default_dtype().np
     return get_default_complex_dtype().np
 
@@ -60,7 +62,7 @@ def number_np_dtype(value) -> np.dtype:
 def fits(value, np_dtype) -> bool:
     """Return whether a Python number can become an element of `np_dtype` (it may lose digits)."""
     kind = np_dtype.kind
-    if kind == "b":
+    if kind == "b" or is_symbolic(value):
         return True
     if isinstance(value, complex):
         if kind != "c":
@@ -105,7 +107,7 @@ def check_size(size, name: str) -> tuple:
                 f"{name}(): Trying to create tensor with negative dimension {n}: {list(size)}"
             )
         count *= max(n, 1)  # PyTorch's strides of an empty tensor overflow too
-    if count >= 1 << 60:
+    if not is_symbolic(count) and count >= 1 << 60:
         raise RuntimeError(f"{name}(): Storage size calculation overflowed with sizes={list(size)}")
     return size
 
@@ -173,7 +175,7 @@ def arange_plan(start, end, step, dtype, name: str = "arange"):
             raise RuntimeError(
                 f"{name}(): value cannot be converted to type double without overflow: {bound}"
             )
-    all_ints = isinstance(start, int) and isinstance(end, int) and isinstance(step, int)
+    all_ints = all(issubclass(python_type(bound), int) for bound in (start, end, step))
     if dtype is None:
         np_dtype = _INT64 if all_ints else get_default_dtype().np
     else:
@@ -182,7 +184,7 @@ def arange_plan(start, end, step, dtype, name: str = "arange"):
             raise unsupported(name, np_dtype)
     if step == 0:
         raise RuntimeError(f"{name}(): step must be nonzero")
-    if not (math.isfinite(start) and math.isfinite(end)):
+    if not all(is_symbolic(bound) or math.isfinite(bound) for bound in (start, end)):
         raise RuntimeError(f"{name}(): unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError(
@@ -193,13 +195,13 @@ def arange_plan(start, end, step, dtype, name: str = "arange"):
         count = -((start - end) // step) if all_ints else math.ceil((end - start) / step)
         return start, step, count, np_dtype
     for bound in (start, end, step):
-        check_fits(bound, np_dtype if abs(bound) >= 1 << 63 else _INT64, name)
+        check_fits(bound, np_dtype if not is_symbolic(bound) and abs(bound) >= 1 << 63 else _INT64, name)
     if np_dtype.itemsize == 8:  # counted in integers; narrower types in float64, like PyTorch
-        start, end, step, all_ints = int(start), int(end), int(step), True
-    if int(step) == 0:
+        start, end, step, all_ints = sym_int(start), sym_int(end), sym_int(step), True
+    if sym_int(step) == 0:
         raise ValueError(f"{name}(): step must be nonzero, but {step} is 0 as a {from_numpy_dtype(np_dtype).name}")
     count = -((start - end) // step) if all_ints else math.ceil((end - start) / step)
-    return int(start), int(step), count, np_dtype
+    return sym_int(start), sym_int(step), count, np_dtype
 
 
 def range_plan(start, end, step, dtype):
@@ -209,7 +211,7 @@ def range_plan(start, end, step, dtype):
         raise unsupported("range", np_dtype)
     if step == 0:
         raise RuntimeError("range(): step must be nonzero")
-    if not (math.isfinite(start) and math.isfinite(end)):
+    if not all(is_symbolic(bound) or math.isfinite(bound) for bound in (start, end)):
         raise RuntimeError(f"range(): unsupported range: {start} -> {end}")
     if (end - start) * step < 0:
         raise RuntimeError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minitorch.core.meta_array import contiguous_strides
+from minitorch.core.symbolic import is_symbolic
 
 
 def infer_size(shape, numel: int) -> tuple:
@@ -126,6 +127,28 @@ def slice_bounds(start, end, step: int, size: int) -> tuple[int, int, int]:
     """
     if step == 0:
         raise ValueError("slice step must not be zero")
+    if is_symbolic(size) or is_symbolic(start) or is_symbolic(end):
+        return _symbolic_slice_bounds(start, end, step, size)
     first, last, step = slice(start, end, step).indices(size)
     count = len(range(first, last, step))
     return first, count, step
+
+
+def _symbolic_slice_bounds(start, end, step: int, size):
+    """Return what `slice_bounds` does, for sizes that are not known yet."""
+    lowest, highest = (0, size) if step > 0 else (-1, size - 1)
+
+    def clamped(bound, otherwise):
+        if bound is None:
+            return otherwise
+        if bound < 0:
+            bound = bound + size
+            return lowest if bound < lowest else bound
+        return highest if bound > highest else bound
+
+    first = clamped(start, 0 if step > 0 else highest)
+    last = clamped(end, size if step > 0 else lowest)
+    distance = last - first if step > 0 else first - last
+    if distance <= 0:
+        return first, 0, step
+    return first, (distance + abs(step) - 1) // abs(step), step

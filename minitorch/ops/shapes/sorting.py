@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from minitorch.core.dtype import from_numpy_dtype
+from minitorch.errors import NeedsElementsError
 from minitorch.ops.shapes.common import MetaArray, check, contiguous_strides, normalize_dim
 from minitorch.ops.shapes.reductions import BOOL, INT64, no_complex, word
 from minitorch.ops.shapes.registry import shape
@@ -73,10 +74,7 @@ def topk_shape(self, k, dim=-1, largest=True, sorted=True):
 
 def dynamic(name: str) -> None:
     """Refuse a result whose shape depends on elements that a meta tensor does not have."""
-    raise NotImplementedError(
-        f"{name}(): the shape of the result depends on the values, which a meta tensor does not "
-        "have; run it on a device with data"
-    )
+    raise NeedsElementsError(name, "the shape of the result")
 
 
 def _unique_checks(self, dim, name):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minitorch.core.memory_format import contiguous_format, format_strides, preserve_format
 from minitorch.core.meta_array import MetaArray, contiguous_strides
+from minitorch.errors import NeedsElementsError
 from minitorch.ops.shapes.common import broadcast_shapes, check, normalize_dim
 from minitorch.ops.shapes.geometry import expand_geometry, infer_size, slice_bounds, view_strides
 from minitorch.ops.shapes.registry import shape
@@ -225,6 +226,17 @@ def unfold_shape(self, dimension, size, step):
 @shape("detach", "alias")
 def alias_shape(self):
     return as_view(self, self.shape, self.strides)
+
+
+@shape("_local_scalar_dense")
+def local_scalar_dense_shape(self):
+    check(self.size == 1, f"a Tensor with {self.size} elements cannot be converted to Scalar")
+    raise NeedsElementsError("_local_scalar_dense", "the number")
+
+
+@shape("equal")
+def equal_shape(self, other):
+    raise NeedsElementsError("equal", "whether the tensors are equal")
 
 
 @shape("view_as_real")

@@ -1,0 +1,324 @@
+"""Functions run on functional tensors: what they change and return, as values that share no memory.
+
+Note [What a compiled function leaves to its caller]
+    The graph of a function changes nothing and returns fresh tensors.  What the function does beyond that is noted when
+    it is analysed, and done after the graph has run: inputs that it changed get their new values
+    and geometry; an output that is an input is that very tensor; one in the memory of an input is made from the input
+    by the views that led to it; and outputs that share memory with each other are made from a common
+    base, which the graph returns.
+
+Note [Which updates have a gradient]
+    A change of an input under ``no_grad`` (an optimizer's step) leaves its history alone.  Any other change of
+    an input that comes to require a gradient is part of the history of the input: the new value is a differentiable
+    output, copied into the input with grad mode on.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+from minitorch.autograd.grad_mode import no_grad
+from minitorch.core.pytree import TreeSpec, tree_flatten
+from minitorch.functionalize import functionalization, is_functional, sync, unwrap, wrap
+from minitorch.ops import functions as F
+from minitorch.tensor.base import TensorBase
+
+
+@dataclass
+class InputInfo:
+    """What a function does to an input.
+
+    Attributes
+    ----------
+    requires_grad, is_leaf : bool
+        What the input is at the call.
+    changes_data, changes_geometry : bool
+    update_requires_grad : bool
+        Whether the new value is a differentiable output (Note [Which updates have a gradient]).
+    new, old : tuple of (list, list, int) or None
+        Shape, strides and offset after the call and before it, where they change; the offset counts from the other one.
+    """
+
+    requires_grad: bool
+    is_leaf: bool
+    changes_data: bool = False
+    changes_geometry: bool = False
+    update_requires_grad: bool = False
+    new: tuple | None = None
+    old: tuple | None = None
+
+
+class OutputKind(enum.Enum):
+    """How an output is made after the graph has run (Note [What a compiled function leaves to its caller])."""
+
+    CONSTANT = "no tensor: the same in every call"
+    GRAPH = "returned by the graph"
+    INPUT = "one of the tensors of the call"
+    VIEW_OF_INPUT = "a view of an input of the graph"
+    VIEW_OF_BASE = "a view of a base that the graph returns"
+
+
+@dataclass
+class OutputInfo:
+    """How one output is made.
+
+    Attributes
+    ----------
+    kind : OutputKind
+    value : object
+        That of a constant.
+    index : int
+        The position of the tensor in the call, of the input, or of the value among those that the graph returns.
+    steps : tuple of ViewStep
+        The views that lead to it.
+    requires_grad : bool
+    """
+
+    kind: OutputKind
+    value: Any = None
+    index: int = -1
+    steps: tuple = ()
+    requires_grad: bool = False
+
+
+@dataclass
+class ProgramInfo:
+    """What is known of a function after it was run once on functional tensors.
+
+    Attributes
+    ----------
+    inputs : list of InputInfo
+    outputs : list of OutputInfo
+        The leaves of what the function returns.
+    out_spec : TreeSpec
+        The structure that it returns.
+    differentiable : list of bool
+        By value that the graph returns, whether it has a gradient.
+    updated : list of int
+        The inputs whose new values the graph returns, first of all.
+    """
+
+    inputs: list[InputInfo]
+    outputs: list[OutputInfo]
+    out_spec: TreeSpec
+    differentiable: list[bool] = field(default_factory=list)
+    updated: list[int] = field(default_factory=list)
+
+    @property
+    def changes_inputs(self) -> bool:
+        return any(i.changes_data or i.changes_geometry for i in self.inputs)
+
+
+class Run:
+    """One run of a function on functional tensors: its inputs, what it returned, and the values a graph returns.
+
+    Parameters
+    ----------
+    function : callable
+        ``(list of inputs) -> (tensors of the call, result)``: it makes the tensors of the call from the inputs.
+    values : sequence of Tensor
+        The inputs: without history, and never changed.
+    inputs : list of InputInfo
+        ``requires_grad`` and ``is_leaf`` are read, and where `known` what the function changes.
+    known : bool
+        Whether the function was analysed before.
+    """
+
+    def __init__(self, function: Callable[..., Any], values: Sequence[Any], inputs: list[InputInfo], known: bool = False):
+        self.primals = [wrap(value) for value in values]
+        self.entered = []
+        for primal, info in zip(self.primals, inputs, strict=True):
+            if info.requires_grad:
+                primal.requires_grad_(True)
+            # A leaf that requires a gradient may not be changed; what is none stands for a result.
+            stands_for_result = info.requires_grad and not info.is_leaf
+            if stands_for_result and not (known and not (info.changes_data or info.changes_geometry)):
+                primal = F.clone(primal)
+            self.entered.append(primal)
+        self.storages = [tensor.storage_cell for tensor in self.entered]
+        self.before = [(t.node, tuple(t.shape), tuple(t.stride()), t.storage_offset()) for t in self.entered]
+        self.tensors, result = function(self.entered)
+        self.leaves, self.out_spec = tree_flatten(result)
+        for tensor in (*self.entered, *self.leaves):
+            if isinstance(tensor, TensorBase) and is_functional(tensor):
+                sync(tensor)
+
+    # -- what was changed ----------------------------------------------------------------------
+
+    def describe_inputs(self, inputs: list[InputInfo]) -> None:
+        """Note what the function did to each input.
+
+        Raises
+        ------
+        RuntimeError
+            If an input was given another storage, or shows a part of its memory only.
+        """
+        for tensor, storage, before, info in zip(self.entered, self.storages, self.before, inputs, strict=True):
+            node, shape, stride, offset = before
+            info.changes_data = storage.generation > 0
+            now = (tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset())
+            info.changes_geometry = now != (shape, stride, offset) or tensor.handle.storage is not storage
+            if info.changes_geometry:
+                self._check_geometry(tensor, storage, shape)
+                info.old = (list(shape), list(stride), offset - now[2])
+                info.new = (list(now[0]), list(now[1]), now[2] - offset)
+            if info.changes_data:
+                info.update_requires_grad = tensor.requires_grad and tensor.node is not node
+
+    @staticmethod
+    def _check_geometry(tensor: Any, storage: Any, shape: tuple) -> None:
+        count = 1
+        for n in shape:
+            count *= n
+        if tensor.handle.storage is not storage or tensor.numel() != count:
+            raise RuntimeError(
+                f"a compiled function gave an input of shape {list(shape)} another size or storage ({list(tensor.shape)}, by "
+                "resize_() or set_()), which a graph that changes nothing cannot express. Return a new tensor, or change "
+                "the size outside of the function."
+            )
+
+    # -- what is returned ----------------------------------------------------------------------
+
+    def collect(self, info: ProgramInfo) -> list[Any]:
+        """Note in `info` how each output is made; return the values that the graph returns, functional tensors mostly."""
+        info.updated = [i for i, item in enumerate(info.inputs) if item.changes_data]
+        graph_outputs = [self.entered[i] for i in info.updated]
+        positions: dict[int, int] = {}
+        calls = {id(t): i for i, t in enumerate(self.tensors) if isinstance(t, TensorBase)}
+        inputs = {id(storage): i for i, storage in enumerate(self.storages)}
+        groups = self._groups(calls, inputs)
+        info.outputs = [self._output(leaf, calls, inputs, groups, positions, graph_outputs) for leaf in self.leaves]
+        info.differentiable = [_is_differentiable(value) for value in graph_outputs]
+        return graph_outputs
+
+    def _groups(self, calls: dict, inputs: dict) -> dict[int, list[Any]]:
+        """Return, by `id` of the storage, the different outputs that share memory with each other alone."""
+        groups: dict[int, list[Any]] = {}
+        for leaf in self.leaves:
+            if not isinstance(leaf, TensorBase) or not is_functional(leaf) or id(leaf) in calls:
+                continue
+            members = groups.setdefault(id(leaf.handle.storage), [])
+            if id(leaf.handle.storage) not in inputs and all(leaf is not other for other in members):
+                members.append(leaf)
+        return {cell: members for cell, members in groups.items() if len(members) > 1}
+
+    def _output(
+        self, leaf: Any, calls: dict, inputs: dict, groups: dict, positions: dict[int, int], graph_outputs: list
+    ) -> OutputInfo:
+        if not isinstance(leaf, TensorBase):
+            return OutputInfo(OutputKind.CONSTANT, leaf)
+        if id(leaf) in calls:
+            return OutputInfo(OutputKind.INPUT, index=calls[id(leaf)])
+        if not is_functional(leaf):
+            return OutputInfo(OutputKind.GRAPH, index=_place(leaf, positions, graph_outputs))
+        cell = id(leaf.handle.storage)
+        steps, wants = leaf.handle.chain, leaf.requires_grad
+        if cell in inputs:
+            return OutputInfo(OutputKind.VIEW_OF_INPUT, index=inputs[cell], steps=steps, requires_grad=wants)
+        if cell in groups:
+            if isinstance(groups[cell], list):
+                groups[cell] = _base_of(groups[cell])
+            index = _place(groups[cell], positions, graph_outputs)
+            return OutputInfo(OutputKind.VIEW_OF_BASE, index=index, steps=steps, requires_grad=wants)
+        return OutputInfo(OutputKind.GRAPH, index=_place(leaf, positions, graph_outputs))
+
+
+def _is_differentiable(value: Any) -> bool:
+    return isinstance(value, TensorBase) and value.requires_grad and value.dtype.category >= 2
+
+
+def _place(value: Any, positions: dict[int, int], graph_outputs: list) -> int:
+    if id(value) not in positions:
+        positions[id(value)] = len(graph_outputs)
+        graph_outputs.append(value)
+    return positions[id(value)]
+
+
+def _base_of(members: list[Any]) -> Any:
+    """Return what outputs in one memory are views of: with its history where one of them has it."""
+    storage = members[0].handle.storage
+    candidates = [m if m.view_info is None else m.view_info.base for m in members]
+    bases = [c for c in candidates if is_functional(c) and c.handle.storage is storage and not c.handle.chain]
+    if bases:
+        found = next((b for b in bases if b.requires_grad), bases[0])
+        sync(found)
+        return found
+    storage.apply_updates()
+    return storage.base
+
+
+def value_of(tensor: Any) -> Any:
+    """Return the value of a functional tensor, and others as they are."""
+    return unwrap(tensor) if isinstance(tensor, TensorBase) and is_functional(tensor) else tensor
+
+
+def analyse(
+    function: Callable[..., Any], values: Sequence[Any], inputs: list[InputInfo]
+) -> tuple[ProgramInfo, list[Any]]:
+    """Run a function once on functional tensors.
+
+    Returns
+    -------
+    ProgramInfo
+        What it does.
+    list
+        The values that a graph of it returns.
+    """
+    with functionalization(reapply_views=True, custom_operators=True):
+        run = Run(function, values, inputs)
+        run.describe_inputs(inputs)
+        info = ProgramInfo(inputs, [], run.out_spec)
+        return info, [value_of(result) for result in run.collect(info)]
+
+
+# -- after the graph has run -----------------------------------------------------------------------
+
+
+def write_updates(
+    info: ProgramInfo, inputs: Sequence[Any], graph_outputs: Sequence[Any], data_written: bool = False
+) -> None:
+    """Give the inputs that a function changes their new values and geometry; the geometry alone where the graph did that."""
+    for position, index in enumerate([] if data_written else info.updated):
+        item, target, value = info.inputs[index], inputs[index], graph_outputs[position]
+        if item.changes_geometry:
+            _change_geometry(item, target)
+        with nullcontext() if item.update_requires_grad else no_grad():
+            target.copy_(value)
+    for item, target in zip(info.inputs, inputs, strict=True):
+        if item.changes_geometry and (data_written or not item.changes_data):
+            _change_geometry(item, target)
+
+
+def _change_geometry(item: InputInfo, target: Any) -> None:
+    assert item.new is not None
+    shape, stride, offset = item.new
+    with nullcontext() if item.requires_grad else no_grad():
+        F.as_strided_(target, shape, stride, target.storage_offset() + offset)
+
+
+def make_outputs(info: ProgramInfo, tensors: Sequence[Any], inputs: Sequence[Any], graph_outputs: Sequence[Any]) -> list[Any]:
+    """Return the leaves of the function's result."""
+    return [_make(item, info, tensors, inputs, graph_outputs) for item in info.outputs]
+
+
+def _make(
+    item: OutputInfo, info: ProgramInfo, tensors: Sequence[Any], inputs: Sequence[Any], graph_outputs: Sequence[Any]
+) -> Any:
+    if item.kind is OutputKind.CONSTANT:
+        return item.value
+    if item.kind is OutputKind.INPUT:
+        return tensors[item.index]
+    if item.kind is OutputKind.GRAPH:
+        return graph_outputs[item.index]
+    value = (inputs if item.kind is OutputKind.VIEW_OF_INPUT else graph_outputs)[item.index]
+    with nullcontext() if item.requires_grad else no_grad():
+        old = info.inputs[item.index].old if item.kind is OutputKind.VIEW_OF_INPUT else None
+        if old is not None:
+            value = F.as_strided(value, old[0], old[1], value.storage_offset() + old[2])
+        for step in item.steps:
+            value = step.forward(value)
+    return value

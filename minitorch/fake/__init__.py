@@ -1,0 +1,1 @@
+"""Tensors without elements that know how to behave: fake tensors, and sizes that are not known yet."""

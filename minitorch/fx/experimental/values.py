@@ -1,0 +1,48 @@
+"""What a trace notes of the values that its nodes compute: fake tensors, and their geometry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minitorch.autograd.grad_mode import no_grad
+from minitorch.dispatch.keys import FUNCTIONALIZE, FUNCTORCH_LAYERS, PRE_DISPATCH
+from minitorch.dispatch.local_state import ExcludeKeysGuard
+from minitorch.dispatch.mode_stack import disable_all_modes
+from minitorch.fake.fake_tensor import FakeArray
+from minitorch.fake.mode import FakeTensorMode
+
+try:
+    from minitorch.fx.passes.shape_prop import _extract_tensor_metadata
+except ImportError:
+    _extract_tensor_metadata = lambda v: None
+from minitorch.tensor.base import TensorBase
+from minitorch.tensor.operators import F
+
+# Looking at a value is no part of the program that is traced.
+_OFF = PRE_DISPATCH | FUNCTIONALIZE | FUNCTORCH_LAYERS
+
+
+def describe(value: Any, fake_mode: FakeTensorMode) -> tuple[Any, Any]:
+    """Return a value with fake tensors in the place of its tensors, and the geometry of a single tensor.
+
+    Parameters
+    ----------
+    fake_mode : FakeTensorMode
+        What the fake tensors belong to that stand for real ones.
+    """
+    with disable_all_modes(), ExcludeKeysGuard(_OFF), no_grad():
+        geometry = _extract_tensor_metadata(value) if isinstance(value, TensorBase) else None
+        return _fake(value, fake_mode), geometry
+
+
+def _fake(value: Any, fake_mode: FakeTensorMode) -> Any:
+    if isinstance(value, TensorBase):
+        handle = value.handle
+        if isinstance(handle, FakeArray):
+            with handle.mode:  # type: ignore[attr-defined]
+                return F.detach(value)
+        with fake_mode:
+            return F.empty_strided(list(value.shape), list(value.stride()), dtype=value.dtype, device=value.device)
+    if isinstance(value, (list, tuple)):
+        return type(value)([_fake(item, fake_mode) for item in value])
+    return value

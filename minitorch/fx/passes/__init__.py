@@ -1,0 +1,1 @@
+"""Passes over graphs: what computes shapes, finds, replaces, splits and fuses."""

@@ -1,0 +1,1 @@
+"""Passes that divide a graph by what a backend can do."""

@@ -1,0 +1,1 @@
+"""Tools that passes are made of."""

@@ -1,0 +1,101 @@
+"""Every operator of `op_db`, traced by make_fx: the graph does on other values what the operator does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import minitorch as mt
+from minitorch.fx.experimental.proxy_tensor import make_fx
+from minitorch.testing.op_db import op_db
+
+NEEDS_ELEMENTS = "value out of a tracing tensor"
+# They read elements in Python for each of their samples, which no graph can follow (in PyTorch too, but for the last).
+READ_ELEMENTS = {
+    "Tensor.item", "allclose", "equal", "is_nonzero", "nn.functional.gaussian_nll_loss", "nn.functional.one_hot", "segment_reduce",
+}  # fmt: skip
+
+
+def copied(tensor, factor=1.0):
+    """Return a copy with the same strides, its floating-point elements times a factor."""
+    if any(n > 1 and s == 0 for n, s in zip(tensor.shape, tensor.stride(), strict=True)):
+        return tensor.detach()  # refuses to be changed
+    made = mt.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype).copy_(tensor.detach())
+    return made.mul_(factor) if factor != 1.0 and tensor.dtype.is_floating_point else made
+
+
+def flat(result):
+    return [item for part in result for item in flat(part)] if isinstance(result, (list, tuple)) else [result]
+
+
+def assert_same(actual, expected, what, initialized=True):
+    if not isinstance(expected, mt.Tensor):
+        assert actual == expected or actual != actual, what
+        return
+    assert actual.dtype is expected.dtype, what
+    assert actual.shape == expected.shape, what
+    assert actual.stride() == expected.stride() or not expected.numel(), what
+    if not initialized:
+        return
+    one, other = (t.numpy(force=True) for t in (actual, expected))
+    if one.dtype.kind == "V":
+        one, other = one.astype(np.float32), other.astype(np.float32)
+    np.testing.assert_allclose(one, other, rtol=2e-5, atol=1e-6, err_msg=what)
+
+
+def check(record, function, sample):
+    """Trace one call, run the graph on other values, and compare with the call; return whether it was traced."""
+
+    def call(inputs):
+        remaining = iter(inputs)
+        given = sample.map(lambda _: next(remaining))
+        result = function(*given.args, **given.kwargs)
+        return tuple(result) if isinstance(result, (list, tuple)) else result
+
+    what = f"{record.name}{sample!r}"
+    with mt.random.fork_rng():
+        try:
+            mt.manual_seed(0)
+            call([copied(t) for t in sample.tensors()])
+        except (RuntimeError, TypeError, ValueError, IndexError):
+            return False
+        try:
+            graph = make_fx(call)([copied(t) for t in sample.tensors()])
+        except RuntimeError as error:
+            assert NEEDS_ELEMENTS in str(error), what
+            return False
+        graph.graph.lint()
+        eager = [copied(t, 0.9375) for t in sample.tensors()]
+        inputs = [copied(t, 0.9375) for t in sample.tensors()]
+        mt.manual_seed(0)
+        try:
+            expected = flat(call(eager))
+        except (RuntimeError, ValueError):
+            return True  # not with these values
+        mt.manual_seed(0)
+        result = flat(graph(inputs))
+    if record.project is not None:
+        result, expected = flat(record.project(result)), flat(record.project(expected))
+    assert len(result) == len(expected), what
+    for i, (one, other) in enumerate(zip(result, expected, strict=True)):
+        assert_same(one, other, f"{what}, result {i}\n{graph.code}", "empty" not in record.name)
+    for one, other in zip(inputs, eager, strict=True):
+        assert_same(one, other, f"{what}: an input afterwards")
+    return True
+
+
+@pytest.mark.op_db
+@pytest.mark.parametrize("record", op_db, ids=lambda record: record.name)
+def test_functions(record):
+    dtype = getattr(mt, record.dtypes[0])
+    traced = [check(record, record.function, sample) for sample in record.samples(dtype)]
+    assert any(traced) != (record.name in READ_ELEMENTS)
+
+
+@pytest.mark.op_db
+@pytest.mark.parametrize("record", [r for r in op_db if r.inplace is not None], ids=lambda record: record.name)
+def test_inplace_methods(record):
+    dtype = getattr(mt, record.dtypes[0])
+    for sample in list(record.samples(dtype))[:4]:
+        if sample.args and isinstance(sample.args[0], mt.Tensor):
+            check(record, record.inplace, sample)
