@@ -83,6 +83,10 @@ from minitorch.tensor.printing import set_printoptions as set_printoptions
 from minitorch.tensor.promotion import result_type as result_type
 from minitorch.tensor.tensor import Tensor as Tensor
 from minitorch.version import __version__ as __version__
+from minitorch import _C as _C
+from minitorch import _decomp as _decomp
+from minitorch import _functorch as _functorch
+from minitorch import _subclasses as _subclasses
 from minitorch import accelerator as accelerator
 from minitorch import amp as amp
 from minitorch import as_torch as as_torch
