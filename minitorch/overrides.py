@@ -237,7 +237,7 @@ def _members() -> dict[Any, list[tuple[str, Any]]]:
         members = [(name, value) for name, value in public if _is_overridable(value)]
         if members:
             found[module] = members
-    own = [(name, value) for name, value in sorted(Tensor.__dict__.items()) if callable(value) and name not in overridable.METHODS]
+    own = [(name, value) for name, value in sorted(Tensor.__dict__.items()) if name not in overridable.METHODS]
     methods = [(name, value) for name, value in own if _is_overridable(value) or name in ("backward", "item")]
     methods += [(name, overridable.hook_of(name).get) for name in overridable.METHODS]
     found[Tensor] = methods + [(f"{name}.__get__", overridable.hook_of(name).get) for name in overridable.PROPERTIES]

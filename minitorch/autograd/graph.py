@@ -196,6 +196,8 @@ def register_multi_grad_hook(
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     lock = threading.Lock()
+    # Weakly: the hooks are kept by what they would keep, and a graph shall go when nobody needs it.
+    edges = [(weakref.ref(target), number) for target, number in map(edge_of, tensors)]
     # By pass, for as long as it lasts: the gradients that came, and how many will.
     passes: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 
@@ -208,8 +210,9 @@ def register_multi_grad_hook(
                 arrived = None
             else:
                 if task not in passes:
-                    expected = sum(task.will_reach(*edge_of(t)) for t in tensors)
-                    passes[task] = ([None] * len(tensors), [expected])
+                    there = [(target(), number) for target, number in edges]
+                    expected = sum(task.will_reach(target, number) for target, number in there if target is not None)
+                    passes[task] = ([None] * len(edges), [expected])
                 arrived, left = passes[task]
                 arrived[index] = grad
                 left[0] -= 1

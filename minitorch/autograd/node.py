@@ -10,8 +10,9 @@ Note [Edges]
 Note [Saved tensors and versions]
     An input is saved as the tensor itself, with its version at the time.  An output is
     saved as its handle and version counter, because saving the tensor would make a cycle
-    (the tensor knows its node); one of a subclass is detached by its class.  Unpacking compares
-    versions, so that a tensor changed in place in between is an error and never a wrong gradient.
+    (the tensor knows its node); one of a subclass is detached by its class.  Unpacking
+    compares versions, so that a tensor changed in place in between is an error and never a
+    wrong gradient.
 """
 
 from __future__ import annotations

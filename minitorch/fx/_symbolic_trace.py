@@ -239,9 +239,10 @@ class Tracer(TracerBase):
         else:
             self.root = Module()
             fn = root
-        if not isinstance(fn, FunctionType):
-            raise AssertionError(f"symbolic tracing needs a Module or a Python function, got {type(fn).__name__}")
+        if not isinstance(fn, FunctionType) or hasattr(fn, "binder"):  # an operator's function has no steps of its own
+            raise AssertionError(f"symbolic tracing needs a Module or a Python function, got {fn!r}")
         self.graph = Graph(tracer_cls=type(self))
+        self.num_calls = {}
         self.tensor_attrs = {
             value: f"{path}.{name}" if path else name
             for path, module in self.root.named_modules()

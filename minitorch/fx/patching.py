@@ -22,6 +22,8 @@ __all__ = ["Patcher", "create_wrapped_function", "wrap"]
 # Functions to record as a whole: by the id of the globals that they are in, and their name there.
 _wrapped: dict[tuple[int, str], dict[str, Any]] = {}
 _MISSING = object()
+# Replacements are undone in reverse order, which those of two threads would not be.
+_one_at_a_time = threading.RLock()
 
 
 def wrap(fn_or_name: Any) -> Any:
@@ -134,9 +136,13 @@ class Patcher:
                 self.patch(variables, name, create_wrapped_function(value))
 
     def __enter__(self) -> Patcher:
+        _one_at_a_time.acquire()
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
-        while self._undo:
-            self._undo.pop()()
-        self._visited.clear()
+        try:
+            while self._undo:
+                self._undo.pop()()
+        finally:
+            self._visited.clear()
+            _one_at_a_time.release()

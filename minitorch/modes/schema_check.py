@@ -87,7 +87,7 @@ class SchemaCheckMode(TorchDispatchMode):
         with disable_all_modes():
             for (argument, value), old in zip(given, before, strict=True):
                 changed = [_state(tensor) for tensor in _tensors(value)] != old
-                if changed and argument.is_write:
+                if changed and (argument.is_write or _writes_in_training(func, argument.name, args, keywords)):
                     self.mutated.append(Mutation(name, argument.name))
                 elif changed:
                     raise RuntimeError(
@@ -114,6 +114,19 @@ class SchemaCheckMode(TorchDispatchMode):
                 shared = output & outputs[other]
                 if shared and not _may_alias(schema.returns[number].alias_info, schema.returns[other].alias_info):
                     raise RuntimeError(f"{func}: Outputs {number} and {other} alias unexpectedly. Schema: {schema}")
+
+
+# Running statistics, which are written in training without PyTorch's schemas saying so.
+_RUNNING = {"native_batch_norm": "training", "batch_norm": "training", "instance_norm": "use_input_stats"}
+
+
+def _writes_in_training(func: OpOverload, name: str, args: tuple, kwargs: dict[str, Any]) -> bool:
+    switch = _RUNNING.get(func.basename)
+    if switch is None or name not in ("running_mean", "running_var"):
+        return False
+    places = [argument.name for argument in func._schema.arguments]
+    index = places.index(switch)
+    return bool(kwargs[switch] if switch in kwargs else args[index])
 
 
 def _tensors(value: Any) -> Iterator[Any]:

@@ -133,7 +133,9 @@ def install_python_operators() -> None:
     Tensor.__pos__ = lambda self: F.positive(self)  # type: ignore[attr-defined]
     Tensor.__abs__ = lambda self: F.abs(self)  # type: ignore[attr-defined]
     # Handlers see these functions, and go by their names.
-    for dunder in ("__rdiv__", "__rpow__", "__rmod__", "__rfloordiv__", "__rlshift__", "__rrshift__", "__rmatmul__", "__invert__"):
+    for dunder in (
+        "__rdiv__", "__rpow__", "__rmod__", "__rfloordiv__", "__rlshift__", "__rrshift__", "__rmatmul__", "__invert__",
+    ):
         function = Tensor.__dict__[dunder]
         function.__name__, function.__qualname__ = dunder, f"Tensor.{dunder}"
 

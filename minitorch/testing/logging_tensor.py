@@ -8,24 +8,7 @@ from typing import Any
 from minitorch.dispatch.namespace import OpOverload
 from minitorch.modes.dispatch_mode import TorchDispatchMode
 from minitorch.tensor.tensor import Tensor
-
-_SHORT_DTYPES = {
-    "float64": "f64",
-    "float32": "f32",
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "complex128": "c128",
-    "complex64": "c64",
-    "int64": "i64",
-    "int32": "i32",
-    "int16": "i16",
-    "int8": "i8",
-    "uint64": "u64",
-    "uint32": "u32",
-    "uint16": "u16",
-    "uint8": "u8",
-    "bool": "b8",
-}
+from minitorch.utils.debug.text import SHORT_DTYPES
 
 
 class LoggingTensorMode(TorchDispatchMode):
@@ -80,5 +63,5 @@ class LoggingTensorMode(TorchDispatchMode):
     def _typed(self, value: Any) -> str:
         if not isinstance(value, Tensor):
             return self._text(value)
-        dtype = _SHORT_DTYPES.get(value.dtype.name, value.dtype.name)
+        dtype = SHORT_DTYPES.get(value.dtype.name, value.dtype.name)
         return f"{self._number(value)}: {dtype}[{', '.join(str(n) for n in value.shape)}]"

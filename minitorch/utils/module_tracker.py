@@ -6,6 +6,7 @@ from typing import Any
 
 from minitorch.autograd.backward import queue_callback
 from minitorch.autograd.graph import register_multi_grad_hook
+from minitorch.dispatch.local_state import current
 from minitorch.nn.modules.module import (
     Module,
     register_module_forward_hook,
@@ -42,8 +43,6 @@ class ModuleTracker:
     backward_path : list of str
         The modules whose part of a backward pass is running: it begins with the gradient of an output, and
         ends with those of the inputs, or with the pass where no input has one.
-    is_bw : bool
-        Whether a backward pass is running.
 
     Examples
     --------
@@ -60,7 +59,6 @@ class ModuleTracker:
     def __init__(self) -> None:
         self.path = ["Global"]
         self.backward_path: list[str] = []
-        self.is_bw = False
         self._names: dict[int, str] = {}
         self._handles: list[Any] = []
 
@@ -68,6 +66,11 @@ class ModuleTracker:
     def parents(self) -> set[str]:
         """All modules that are running, in forward or backward; ``"Global"`` is always among them."""
         return {*self.path, *self.backward_path}
+
+    @property
+    def is_bw(self) -> bool:
+        """Whether a backward pass is running in this thread."""
+        return current().extra.get("backward pass") is not None
 
     @property
     def innermost(self) -> str:
@@ -109,15 +112,15 @@ class ModuleTracker:
             register_multi_grad_hook(differentiable, lambda grad: self._enter_backward(name), mode="any")
 
     def _enter_backward(self, name: str) -> None:
-        if not self.is_bw:
-            self.is_bw = True
+        if not self.backward_path:
             queue_callback(self._end_backward)
-        self.backward_path.append(name)
+        # The hooks of an output run from the inside out: a module stands before its parts.
+        parts = (i for i, other in enumerate(self.backward_path) if other.startswith(f"{name}."))
+        self.backward_path.insert(next(parts, len(self.backward_path)), name)
 
     def _leave_backward(self, name: str) -> None:
         if name in self.backward_path:
             self.backward_path.remove(name)
 
     def _end_backward(self) -> None:
-        self.is_bw = False
         self.backward_path = []

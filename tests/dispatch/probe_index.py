@@ -31,6 +31,10 @@ _PLACES = {
     "formulas": "library/test_register_autograd.py",
     "vmap": "library/test_register_vmap.py",
     "modes": "modes/test_dispatch_mode.py",
+    "subclasses": "modes/test_wrapper_subclasses.py",
+    "higher": "modes/test_higher_order.py",
+    "protocol": "modes/test_function_protocol.py",
+    "tools": "utils/test_debug_tools.py",
     "grad": "autograd/test_grad_modes.py",
     "fallback": "autograd/test_autograd_fallback.py",
     "views": "autograd/test_views_and_versions.py",
@@ -267,7 +271,8 @@ _RULES = {
     "A9": "views: test_a_saved_input_that_changed_is_an_error test_a_saved_output_that_changed_is_an_error;"
     " engine: test_saved_tensors_are_freed_by_backward test_dropping_a_graph_frees_it_at_once",
     "A10": "hooks: test_hooks_run_when_tensors_are_saved_and_when_they_are_used test_hooks_can_be_forbidden",
-    "A11": "modes: test_modes_run_below_autograd test_subclasses_in_backward",
+    "A11": "modes: test_modes_run_below_autograd test_subclasses_in_backward;"
+    " subclasses: test_programs_log_what_they_log_in_torch test_double_backward test_saved_tensors_are_checked_and_freed",
     "A12": "modes: test_in_place_handlers_return_the_argument_whatever_they_return;"
     " fallback: test_what_an_inplace_kernel_returns_does_not_matter",
     "P1": "modes: test_reentrant_dispatch; walks: test_under_a_dispatch_mode",
@@ -278,18 +283,28 @@ _RULES = {
     "P6": "modes: test_probe_of_subclasses test_each_class_is_asked_once_from_the_left test_modes_come_before_subclasses"
     " test_results_of_handlers_are_checked",
     "P7": "modes: test_function_modes_and_handlers_run_before_dispatch test_modes_come_before_subclasses;"
-    " function modes: test_a_mode_sees_the_call_alone",
+    " function modes: test_a_mode_sees_the_call_alone; protocol: test_handlers_see_what_they_see_in_torch"
+    " test_modes_see_properties_and_protocols",
     "P8": "modes: test_results_of_handlers_are_checked test_a_handler_may_return_none_for_a_tensor",
     "P9": "modes: test_composites_are_seen_in_pieces_while_autograd_keys_live"
     " test_operators_with_a_kernel_of_their_own_are_seen_in_pytorch_s_pieces",
     "P10": "modes: test_reentrant_dispatch",
     "P11": "modes: test_disable_torch_dispatch test_the_python_key_without_a_handler_is_an_internal_error",
+    "P12": "subclasses: test_the_declared_geometry test_keys_are_those_of_the_declared_kind test_what_is_refused"
+    " test_dispatch_policies_ask_each_time test_programs_log_what_they_log_in_torch",
+    "P13": "modes: test_modes_see_factories test_tensors_made_of_values_appear_as_lift_fresh",
+    "6.10 probe": "modes: test_probe_of_two_modes test_probe_of_a_user_mode_around_a_fake_one test_probe_of_subclasses"
+    " test_composites_are_seen_in_pieces_while_autograd_keys_live",
     "P14": "modes: test_lazy_bits_stay_on_in_handlers",
     "D1": "python: test_py_impls_count_only_while_it_is_on test_aliases_resolve_by_the_rules_of_the_table"
     " test_registrations_are_noticed test_lower_levels_are_resolved_in_python_too",
     "D2": "python: test_py_impls_count_only_while_it_is_on test_a_function_for_a_mode_stands_for_its_handler"
     " test_a_function_for_a_mode_is_for_that_very_class test_a_function_for_the_class_of_a_tensor"
     " test_a_function_for_a_transform; namespace: test_py_impl_rules",
+    "D3": "higher: test_a_missing_rule_names_the_operator_and_the_key test_levels_run_in_order"
+    " test_tensors_are_found_at_any_depth test_default_fallthroughs test_modes_must_opt_in test_rules_of_transforms test_rules_of_the_classes_of_tensors",
+    "D4": "higher: test_pre_dispatch_modes_stand_above_autograd test_pre_dispatch_slots"
+    " test_pre_dispatch_modes_and_higher_order_operators",
     # 6.2: autocast
     "C1": "walks: test_under_autocast_arguments_are_cast_and_the_call_made_again;"
     " autocast: test_gradients_are_near_those_of_float32 test_backward_outside_computes_in_the_dtypes_of_forward;"
@@ -402,7 +417,8 @@ _RULES = {
     "U2": "introspect: test_dump test_registrations test_dump_of_a_name_without_definition",
     "U3": "introspect: test_table test_dump_table test_reasons",
     "U4": "introspect: test_queries test_lists_of_operators test_invariants test_ambient_sets_can_be_set",
-    "U5": "logging: test_lines test_a_number_is_given_once_and_dies_with_its_tensor",
+    "U5": "logging: test_lines test_a_number_is_given_once_and_dies_with_its_tensor;"
+    " tools: test_lines_with_modules_and_functions",
     "U6": "flops: test_probes test_elementwise_operators_count_nothing test_formulas test_attention test_modules"
     " test_counts_agree_with_the_reference",
     "U7": "modes: test_queries",
@@ -422,7 +438,7 @@ INDEX: dict[str, tuple[str, ...]] = {rule: _parsed(text) for rule, text in _RULE
 
 # rule: what of it waits, and for which feature.
 LATER = {
-    "R12": "constructors of sparse, quantized, nested, opaque and wrapper tensors; the key sets are theirs already",
+    "R12": "constructors of sparse, quantized, nested and opaque tensors; the key sets are theirs already",
     "R19": "kernels of the sparse factories; that BackendSelect chooses by layout is tested",
     "A5": "the ADInplaceOrView companion of the strict fallback, for native kernels, which do not exist here",
 }

@@ -329,7 +329,7 @@ def check_result_cast(op, source, target):
 
 
 class WritingKernel(ArrayKernel):
-    """Runs a function that writes into its first array, and returns the first tensor."""
+    """Runs a function that writes into its first array, and returns the first tensor where the schema has a return."""
 
     __slots__ = ()
 
