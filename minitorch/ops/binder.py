@@ -22,7 +22,7 @@ from minitorch.core.memory_format import memory_format
 from minitorch.core.symbolic import SymBool, SymFloat, SymInt, is_symbolic, sym_float
 from minitorch.dispatch.schema import Argument, Type
 from minitorch.ops.function import CallPlan, Function, Mismatch, int_list, one_int, set_binder, tensor_list
-from minitorch.tensor.base import TensorBase
+from minitorch.tensor.base import TensorBase, is_plain
 
 _ALIASES = {"input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", "x1": "self", "x2": "other"}
 _PYTHON_DTYPES = {float: float64, int: int64, bool: bool_dtype}
@@ -44,6 +44,19 @@ def _optional_tensor_list(value):
         if item is not None and not isinstance(item, TensorBase):
             raise Mismatch
     return list(value)
+
+
+def _list_of(example: Any) -> Any:
+    """Return the converter of lists of tensors of the classes in `example`, which are not all plain."""
+    kinds = {type(item) for item in example}
+
+    def convert(value):
+        for item in value:
+            if type(item) not in kinds and not is_plain(item):
+                raise Mismatch
+        return list(value)
+
+    return convert
 
 
 def _int(value):
@@ -211,7 +224,9 @@ def _list_converter(kind: Type, base: str, value: Any, alone: bool) -> Any:
             return _UNFIT
         if kind.element_optional:
             return _optional_tensor_list if all(v is None or isinstance(v, TensorBase) for v in value) else _UNFIT
-        return tensor_list if all(isinstance(v, TensorBase) for v in value) else _UNFIT
+        if all(map(is_plain, value)):
+            return tensor_list
+        return _list_of(value) if all(isinstance(v, TensorBase) for v in value) else _UNFIT
     if base in ("int", "SymInt"):
         if is_sequence:
             try:
