@@ -17,6 +17,16 @@ NO_GRAPH = {
     "Tensor.item", "allclose", "argwhere", "bincount", "equal", "is_nonzero", "masked_select", "nonzero", "unique",
     "unique_consecutive",
 }  # fmt: skip
+# In some of their samples elements decide what is computed.
+DECIDED_BY_DATA = {
+    "Tensor.item",
+    "allclose",
+    "is_nonzero",
+    "masked_select",
+    "nn.functional.ctc_loss",
+    "nn.functional.one_hot",
+    "repeat_interleave",
+}
 
 
 def copied(tensor):
@@ -62,7 +72,7 @@ def run(function, record, tensors, gradients):
     return results, inputs, found
 
 
-def check(record, function, sample, gradients, partition):
+def check(record, function, sample, gradients, partition, **options):
     """Compare one call with the compiled one; return whether it was compiled."""
 
     def call(inputs):
@@ -79,7 +89,7 @@ def check(record, function, sample, gradients, partition):
             return False
         try:
             results, inputs, found = run(
-                aot_function(call, interpret, partition_fn=partition), record, tensors, gradients
+                aot_function(call, interpret, partition_fn=partition, **options), record, tensors, gradients
             )
         except NOT_TRACEABLE:
             return False
@@ -111,6 +121,20 @@ def test_functions_and_gradients(record):
     if not any(compiled):
         compiled = [check(record, record.function, sample, False, default_partition) for sample in samples]
     assert any(compiled) != (record.name in NO_GRAPH)
+
+
+@pytest.mark.op_db
+@pytest.mark.parametrize("record", op_db, ids=lambda record: record.name)
+def test_symbolic_sizes(record):
+    pytest.importorskip("sympy")
+    partitions = (default_partition, min_cut_rematerialization_partition)
+    for i, sample in enumerate(list(record.samples(getattr(mt, record.dtypes[0])))[:3]):
+        try:
+            check(record, record.function, sample, True, partitions[i % 2], dynamic=True)
+        except RuntimeError as error:
+            if type(error).__name__ != "GuardOnDataDependentSymNode":
+                raise
+            assert record.name in DECIDED_BY_DATA
 
 
 @pytest.mark.op_db
