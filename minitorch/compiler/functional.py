@@ -225,7 +225,8 @@ class Run:
         if not is_functional(leaf):
             return OutputInfo(OutputKind.GRAPH, index=_place(leaf, positions, graph_outputs))
         cell = id(leaf.handle.storage)
-        steps, wants = leaf.handle.chain, leaf.requires_grad
+        # A view made in no_grad has no history, whatever its base has.
+        steps, wants = leaf.handle.chain, leaf.requires_grad and leaf.node is not None
         if cell in inputs:
             return OutputInfo(OutputKind.VIEW_OF_INPUT, index=inputs[cell], steps=steps, requires_grad=wants)
         if cell in groups:

@@ -151,7 +151,7 @@ derivative("_conj", self=lambda grad: grad.conj(), result="linear")
 derivative("_neg_view", self=lambda grad: F.neg(grad), result="linear")
 derivative("_conj_physical", self=lambda grad: grad.conj_physical(), result="linear")
 derivative("view_as_real", self=lambda grad: F.view_as_complex(F.contiguous(grad)), result="linear")
-derivative("view_as_complex", self=lambda grad: F.view_as_real(grad), result="linear")
+derivative("view_as_complex", self=lambda grad: F.view_as_real(F.resolve_conj(grad)), result="linear")
 
 derivative("clone", self=lambda grad: grad, result="linear")
 derivative("_to_copy", self=lambda grad, self_dtype, self_device: F.to(grad, self_device, self_dtype), result="linear")
