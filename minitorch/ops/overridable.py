@@ -23,7 +23,7 @@ from minitorch.tensor.tensor import Tensor
 PROPERTIES = (
     "H", "T", "__cuda_array_interface__", "_base", "_version", "data", "device", "dtype", "grad", "grad_fn", "imag", "is_cpu",
     "is_cuda", "is_leaf", "is_meta", "is_quantized", "is_sparse", "itemsize", "layout", "mH", "mT", "nbytes", "ndim",
-    "output_nr", "real", "requires_grad", "retains_grad", "shape",
+    "real", "requires_grad", "retains_grad", "shape",
 )  # fmt: skip
 METHODS = (
     "__and__", "__array__", "__bool__", "__complex__", "__contains__", "__deepcopy__", "__dir__", "__dlpack__",
