@@ -88,7 +88,9 @@ class Hook:
     def __delete__(self, tensor: Any) -> None:
         if self.is_method:
             tensor.__dict__.pop(self.name)
-        elif self.delete is None or _passes(sys._getframe(1), tensor):
+        elif self.delete is None:
+            raise AttributeError(f"attribute {self.name!r} of 'Tensor' objects cannot be deleted")
+        elif _passes(sys._getframe(1), tensor):
             self.delete(tensor)
         else:
             _ask(self.delete, (tensor,), {})
