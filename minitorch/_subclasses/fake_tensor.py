@@ -1,6 +1,7 @@
 """The names of PyTorch's module of fake tensors."""
 
 from minitorch.fake.converter import FakeTensorConverter
+from minitorch.fake.copying import FakeCopyMode
 from minitorch.fake.exceptions import (
     DataDependentOutputException,
     DynamicOutputShapeException,
@@ -14,6 +15,7 @@ from minitorch.fake.mode import FakeTensorMode, active_fake_mode, unset_fake_tem
 __all__ = [
     "DataDependentOutputException",
     "DynamicOutputShapeException",
+    "FakeCopyMode",
     "FakeTensor",
     "FakeTensorConverter",
     "FakeTensorDeviceMismatchError",

@@ -62,7 +62,11 @@ class Placement:
         elif not tensors:
             self.device = claimed(default_device()) if _makes_tensors(func) else cpu
         elif func.basename.startswith(("_foreach", "_fused", "_amp_foreach")):
-            lists = [value for value in args if isinstance(value, (list, tuple)) and value and isinstance(value[0], TensorBase)]
+            lists = [
+                value
+                for value in args
+                if isinstance(value, (list, tuple)) and value and isinstance(value[0], TensorBase)
+            ]
             self.each = [tensor.device for tensor in lists[0]] if lists else None
             self.device = tensors[0].device
         else:

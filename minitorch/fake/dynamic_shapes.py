@@ -84,7 +84,9 @@ def _unique(mode: Any, self: Any, dim: Any, inverse: bool, counts: bool, positio
 
 
 @unknown("_unique2")
-def unique(mode: Any, self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> tuple:
+def unique(
+    mode: Any, self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple:
     """The different elements, where each came from, and how many there are of each."""
     return _unique(mode, self, None, return_inverse, return_counts, list(self.shape))
 

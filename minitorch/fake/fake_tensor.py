@@ -49,6 +49,9 @@ class FakeArray(MetaArray):
         made.device, made.mode = device, mode
         return made
 
+    def with_geometry(self, other: MetaArray) -> FakeArray:
+        return FakeArray.of(other, self.device, self.mode)
+
 
 def claimed(device: Any) -> device_class:
     """Return a device as fake tensors claim it: an accelerator has a number (spec M5)."""
@@ -97,7 +100,9 @@ class FakeTensor(Tensor):
 
     def __new__(cls, fake_mode: FakeTensorMode, elem: Any, device: Any, constant: Any = None) -> FakeTensor:
         if type(elem.handle) not in (MetaArray, FakeArray):
-            raise TypeError(f"FakeTensor: elem must be a meta tensor, and is on {elem.device}; use FakeTensorMode.from_tensor")
+            raise TypeError(
+                f"FakeTensor: elem must be a meta tensor, and is on {elem.device}; use FakeTensorMode.from_tensor"
+            )
         result = wrapped(elem, claimed(device), fake_mode)
         if constant is not None:
             fake_mode.constants.set(result, constant)
@@ -140,7 +145,9 @@ class FakeTensor(Tensor):
     @data.setter
     def data(self, value: Any) -> None:
         if not isinstance(value, FakeTensor):
-            raise TypeError(f"FakeTensor.data = {type(value).__name__}: convert the value with fake_mode.from_tensor first")
+            raise TypeError(
+                f"FakeTensor.data = {type(value).__name__}: convert the value with fake_mode.from_tensor first"
+            )
         self.fake_mode.constants.forget(self)
         Tensor.data.fset(self, value)  # type: ignore[attr-defined]
         if value.constant is not None:

@@ -26,7 +26,7 @@ from minitorch.dispatch.tensor_keys import tensor_keys
 from minitorch.math_bits.fallback import LazyBitFallback
 from minitorch.ops import functions as F
 from minitorch.ops.shapes.views import copy_strides
-from minitorch.tensor.base import TensorBase, new_tensor
+from minitorch.tensor.base import TensorBase, bare_copy, new_tensor
 
 _KEY = parse_key("ZeroTensor")
 _LAZY = CONJUGATE | NEGATIVE
@@ -89,9 +89,17 @@ class ZeroFallback(LazyBitFallback):
         return super().write(op, below, args, kwargs)
 
 
+def _zeros(source: Any, geometry: Any, lazy: int) -> Any:
+    """Return zeros of a geometry, of the class and on the device of others."""
+    result = bare_copy(source)
+    result.handle = source.handle.with_geometry(geometry)
+    result.key_set = (source.key_set & ~_LAZY) | lazy
+    return result
+
+
 def _view(source: Any, meta: Any) -> Any:
     """Return a view of zeros: geometry and lazy bits as the meta tensor has them."""
-    result = new_tensor(meta.handle, (source.key_set & ~_LAZY) | (meta.key_set & _LAZY))
+    result = _zeros(source, meta.handle, meta.key_set & _LAZY)
     result.storage_cell = source.storage_of()
     if source.key_set & AD_INPLACE_OR_VIEW:
         result.version_counter = source.counter_of()
@@ -108,6 +116,10 @@ class ZeroClone(Kernel):
         handle = tensor.handle
         strides = copy_strides(handle, kwargs.get("memory_format") if kwargs else None)
         steps = [step // handle.itemsize for step in strides]
+        if tensor._handle_is_all:  # fake ones beside a fake one
+            bare = bare_copy(tensor)
+            bare.key_set &= ~ZERO_TENSOR
+            return F.new_empty_strided(bare, list(handle.shape), steps).zero_()
         made = F.empty_strided(handle.shape, steps, dtype=from_numpy_dtype(handle.dtype), device=tensor.device)
         return made.zero_()
 
@@ -136,7 +148,7 @@ class ZeroProduct(Kernel):
             return self.other.run(op, entry, args, kwargs)
         meta = _on_meta(op, args, kwargs)
         source = next(value for value in operands if is_zero(value))
-        return new_tensor(meta.handle, source.key_set & ~_LAZY)
+        return _zeros(source, meta.handle, 0)
 
 
 # operator: which operands have to be zero

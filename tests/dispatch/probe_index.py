@@ -2,8 +2,8 @@
 
 Rules have the specification's numbers: K keys, R the key set of a call, T tables, X kernels, S schemas, L the
 library API, O operator objects, U debugging aids, and of the functionality levels A autograd, C autocast, D the Python
-dispatcher, F functionalization, G the stack of transforms, P dispatch modes, V vmap.  ``K17 probe``, ``T7 table`` are the
-tables that belong to a rule.
+dispatcher, F functionalization, G the stack of transforms, J traces, M meta and fake tensors, P dispatch modes, V vmap.
+``K17 probe``, ``T7 table`` are the tables that belong to a rule.
 
 `LATER` says what of a rule waits for a feature that does not exist yet; the tests named here run the part of it that
 the dispatcher itself has to do, with a double of the feature where one is needed.
@@ -49,6 +49,11 @@ _PLACES = {
     "functions": "functorch/test_functions_in_transforms.py",
     "functional": "functionalize/test_functional_tensors.py",
     "traces": "functionalize/test_functional_traces.py",
+    "make_fx": "tracing/test_make_fx.py",
+    "make_fx db": "tracing/test_make_fx_op_db.py",
+    "make_fx oracle": "tracing/test_make_fx_oracle.py",
+    "decompositions": "tracing/test_decompositions.py",
+    "compiled": "compiler/test_aot_function.py",
     "functional db": "functionalize/test_functional_op_db.py",
     "programs": "functionalize/test_functional_programs.py",
     "lazy": "math_bits/test_lazy_bits.py",
@@ -56,6 +61,13 @@ _PLACES = {
     "lazy db": "math_bits/test_lazy_op_db.py",
     "lazy oracle": "math_bits/test_lazy_bits_oracle.py",
     "functionalize": "functorch/test_functionalize_transform.py",
+    "meta db": "ops/test_op_db.py",
+    "fakes": "fake/test_fake_tensors.py",
+    "fake mode": "fake/test_fake_mode.py",
+    "fake models": "fake/test_fake_models.py",
+    "fake db": "fake/test_fake_op_db.py",
+    "constants": "fake/test_fake_constants.py",
+    "symbols": "fake/test_fake_symbols.py",
     "policies": "autocast/test_autocast_policies.py",
     "autocast": "autocast/test_autocast_scopes.py",
     "autocast in transforms": "autocast/test_autocast_in_transforms.py",
@@ -221,7 +233,9 @@ _RULES = {
     "L10": "custom: test_outputs_may_not_alias test_a_mutated_input_may_not_be_returned test_views_may_alias test_out",
     "L11": "infer: test_type_map test_mutated_arguments test_refused test_refused_mutations test_agrees_with_the_reference",
     "L12": "library: test_a_fake_impl_is_the_meta_kernel test_fake_impls_go_with_their_library test_fake_impls_are_refused"
-    " test_the_context_of_a_fake_impl; custom: test_fake_impl_serves_meta_tensors test_trivial_fake_impls",
+    " test_the_context_of_a_fake_impl; custom: test_fake_impl_serves_meta_tensors test_trivial_fake_impls;"
+    " fake mode: test_fake_impls_run_under_the_mode_on_fake_tensors test_the_newest_fake_impl_counts"
+    " test_a_size_that_depends_on_data test_custom_operators; symbols: test_a_fake_impl_asks_for_a_size",
     "L13": "formulas: test_a_formula test_without_a_formula_backward_says_so test_nothing_is_recorded_without_need"
     " test_the_forward_kernel_runs_below_autograd test_keyword_only_arguments test_tensor_lists"
     " test_gradients_of_the_wrong_structure test_a_bare_gradient_is_one test_formulas_are_refused"
@@ -346,10 +360,25 @@ _RULES = {
     " programs: test_programs_give_the_same_with_and_without",
     "F5": "traces: test_probe_table; functionalize: test_the_operators_below test_results_and_inputs_are_those_of_the_function",
     "F6": "functional: test_numbers_are_never_wrapped test_keys_of_a_wrapper test_resize_is_a_view_or_a_new_storage",
-    "F7": "functional: test_custom_operators",
+    "F7": "functional: test_custom_operators; compiled: test_custom_operators_that_change_arguments",
     "6.4 probe": "transforms: test_no_grad_inside test_no_grad_outside test_nested_gradients test_changes_in_place"
     " test_what_is_refused",
     "6.5 probe": "traces: test_probe_table; functionalize: test_the_operators_below",
+    # 6.12: traces
+    "J1": "make_fx: test_composites_are_taken_apart test_vmap_is_applied test_gradients_are_inline test_functionalize_inside"
+    " test_backward_inside test_fake_traces_compute_nothing; make_fx db: test_functions test_inplace_methods;"
+    " make_fx oracle: test_the_same_nodes",
+    "J2": "make_fx: test_composites_are_whole_above_autograd test_grad_mode_above_autograd"
+    " test_pre_dispatch_keeps_composites_and_decomposes_by_table; make_fx oracle: test_the_same_nodes_above_autograd",
+    "J3": "make_fx: test_tensors_from_outside_are_attributes test_parameters_are_attributes"
+    " test_tensors_of_python_data_are_constants test_inplace_operators_are_nodes test_what_was_changed_is_denoted_by_the_change",
+    "J4": "make_fx: test_dead_code_is_kept test_elements_of_traced_tensors_are_refused"
+    " test_elements_of_known_constants_may_be_read test_a_constant_that_was_changed_is_known_no_longer"
+    " test_sizes_that_data_decides",
+    "J5": "make_fx: test_a_table_takes_operators_apart test_sizes_are_those_of_the_trace test_sizes_are_nodes;"
+    " decompositions: test_traces_with_a_table; make_fx oracle: test_the_same_nodes_with_symbolic_sizes",
+    "6.12 probe": "make_fx: test_composites_are_taken_apart test_composites_are_whole_above_autograd"
+    " test_tensors_of_python_data_are_constants test_dead_code_is_kept test_vmap_is_applied test_gradients_are_inline",
     # 6.6 and 6.7: conjugate and negative views, zeros without memory
     "B1": "lazy: test_conj_is_a_view_with_the_bit test_conj_of_a_conjugate_view_has_no_bit"
     " test_conj_of_a_real_tensor_is_the_tensor test_parts_of_a_conjugate_view test_negative_views",
@@ -365,6 +394,24 @@ _RULES = {
     "6.6 probe": "lazy: test_conj_is_a_view_with_the_bit test_writing_to_a_conjugate_view_stores_the_conjugate"
     " test_out_arguments test_copies_between_views test_parts_of_a_conjugate_view test_negative_views test_views_keep_the_bits"
     " test_memory_is_not_handed_out",
+    # 6.8: meta and fake tensors
+    "M1": "meta db: test_meta_agrees_with_real; fake models: test_meta_training_looks_like_real_training;"
+    " fakes: test_meta_kernels_mix_with_numbers_alone",
+    "M2": "custom: test_fake_impl_serves_meta_tensors; library: test_a_fake_impl_is_the_meta_kernel;"
+    " meta db: test_meta_agrees_with_real",
+    "M3": "table: test_missing_meta_kernel",
+    "M4": "fakes: test_meta_kernels_mix_with_numbers_alone",
+    "M5": "fakes: test_keys_are_those_of_the_claimed_device test_an_accelerator_without_a_number_is_number_0"
+    " test_it_has_no_elements test_views_share_the_storage; fake models: test_fake_training_on_a_device_that_is_not_there",
+    "M6": "fake mode: test_other_classes_are_asked_first test_real_tensors_are_refused_unless_allowed"
+    " test_composites_are_taken_apart test_fake_impls_run_under_the_mode_on_fake_tensors test_operators_that_say_nothing;"
+    " fake db: test_fake_run_looks_like_the_real_run; fake models: test_fake_training_looks_like_real_training",
+    "M7": "fakes: test_results_are_where_the_tensors_are test_a_0_dim_cpu_tensor_defers test_mixtures_of_devices"
+    " test_numbers_alone_are_on_the_cpu test_operators_that_move_their_tensors",
+    "M8": "constants: test_known_elements test_unknown_elements test_values test_shapes"
+    " test_writing_makes_all_aliases_unknown; symbols: test_what_data_decides test_conditions_on_data",
+    "M9": "fake mode: test_real_tensors_are_refused_unless_allowed test_modes_do_not_mix"
+    " test_used_outside_a_tensor_enters_its_mode_again",
     # 8. debugging aids
     "U1": "trace: test_each_hop_is_a_line test_environment_variables test_indentation_recovers_from_exceptions test_details"
     " test_scopes_nest",
@@ -394,7 +441,5 @@ INDEX: dict[str, tuple[str, ...]] = {rule: _parsed(text) for rule, text in _RULE
 LATER = {
     "R12": "constructors of sparse, quantized, nested and opaque tensors; the key sets are theirs already",
     "R19": "kernels of the sparse factories; that BackendSelect chooses by layout is tested",
-    "L12": "get_ctx().new_dynamic_size() under fake mode",
-    "F7": "the Python route of mutating custom operators, by auto_functionalized, waits for tracing",
     "A5": "the ADInplaceOrView companion of the strict fallback, for native kernels, which do not exist here",
 }

@@ -22,7 +22,9 @@ class Geometries(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
-        self.lines.append((str(func), [self.of(t) for t in (result if isinstance(result, (list, tuple)) else (result,))]))
+        self.lines.append(
+            (str(func), [self.of(t) for t in (result if isinstance(result, (list, tuple)) else (result,))])
+        )
         return result
 
     def of(self, value):
@@ -52,7 +54,13 @@ def deep_narrow():
     layers = []
     for _ in range(6):
         layers += [nn.Linear(8, 8), nn.Tanh()]
-    return nn.Sequential(*layers, nn.Linear(8, 4)), mt.optim.SGD, {"lr": 0.01, "momentum": 0.9}, mt.randn(4, 8), labels(4, 4)
+    return (
+        nn.Sequential(*layers, nn.Linear(8, 4)),
+        mt.optim.SGD,
+        {"lr": 0.01, "momentum": 0.9},
+        mt.randn(4, 8),
+        labels(4, 4),
+    )
 
 
 def cnn():
@@ -92,7 +100,9 @@ class Block(nn.Module):
 
     def forward(self, x):
         b, t, c = x.shape
-        q, k, v = (s.view(b, t, self.heads, c // self.heads).transpose(1, 2) for s in self.qkv(self.n1(x)).split(c, dim=2))
+        q, k, v = (
+            s.view(b, t, self.heads, c // self.heads).transpose(1, 2) for s in self.qkv(self.n1(x)).split(c, dim=2)
+        )
         a = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         x = x + self.out(a.transpose(1, 2).reshape(b, t, c))
         return x + self.down(nn.functional.gelu(self.up(self.n2(x))))

@@ -11,7 +11,7 @@ from minitorch.dispatch.operator import OPERATORS, Kernel
 from minitorch.dispatch.tensor_keys import inference_keys, tensor_keys
 from minitorch.ops.registry import DECLARATIONS
 from minitorch.ops.shapes.registry import SHAPES
-from minitorch.tensor.base import new_tensor
+from minitorch.tensor.base import TensorBase, new_tensor
 from minitorch.tensor.memory import MetaMemory, register_memory
 
 META_KEYS = tensor_keys("Dense", "Meta")
@@ -29,14 +29,49 @@ def wrap(result):
     return result
 
 
+# Operators whose lists of indices may be on another device.
+_INDICES_ANYWHERE = frozenset(("index", "_unsafe_index", "index_put", "index_put_", "_index_put_impl_"))
+
+
+def handles_of(op, args, kwargs):
+    """Return the arguments with handles for tensors.
+
+    An operator with a ``device`` argument makes a tensor here after one that may be anywhere.
+
+    Raises
+    ------
+    RuntimeError
+        If one is a tensor of another device, other than a 0-dim one or an index (spec M4).
+    """
+    if not kwargs or "device" not in kwargs:
+        for value in (*args, *kwargs.values()) if kwargs else args:
+            if isinstance(value, TensorBase):
+                _check_device(value)
+            elif (type(value) is list or type(value) is tuple) and op.basename not in _INDICES_ANYWHERE:
+                for item in value:
+                    if isinstance(item, TensorBase):
+                        _check_device(item)
+    keywords = {name: handle_of(value) for name, value in kwargs.items()} if kwargs else {}
+    return [handle_of(value) for value in args], keywords
+
+
+def _check_device(tensor):
+    handle = tensor.handle
+    if not isinstance(handle, MetaArray) and handle.ndim:
+        raise RuntimeError(
+            f"Tensor on device {tensor.device} is not on the expected device meta! It has shape {list(tensor.shape)}; only a "
+            'number may stand among meta tensors. Move it with .to("meta").'
+        )
+
+
 class MetaKernel(Kernel):
     """Runs a shape function; the result is fresh."""
 
     __slots__ = ()
 
     def run(self, op, entry, args, kwargs):
-        handles = [handle_of(a) for a in args]
-        return wrap(self.fn(*handles, **{k: handle_of(v) for k, v in (kwargs or {}).items()}))
+        handles, keywords = handles_of(op, args, kwargs)
+        return wrap(self.fn(*handles, **keywords))
 
 
 class MetaViewKernel(Kernel):
@@ -46,7 +81,8 @@ class MetaViewKernel(Kernel):
 
     def run(self, op, entry, args, kwargs):
         source = args[0]
-        result = self.fn(*[handle_of(a) for a in args], **{k: handle_of(v) for k, v in (kwargs or {}).items()})
+        handles, keywords = handles_of(op, args, kwargs)
+        result = self.fn(*handles, **keywords)
         return [share(source, r) for r in result] if isinstance(result, list) else share(source, result)
 
 
@@ -66,7 +102,8 @@ class MetaWritingKernel(Kernel):
 
     def run(self, op, entry, args, kwargs):
         if self.fn is not None:
-            self.fn(*[handle_of(a) for a in args], **{k: handle_of(v) for k, v in (kwargs or {}).items()})
+            handles, keywords = handles_of(op, args, kwargs)
+            self.fn(*handles, **keywords)
         return args[0] if op.return_count else None
 
 

@@ -23,29 +23,31 @@ def operand(value):
     return value
 
 
+def number_beside(tensor, value, dtype):
+    """Return a number as a 0-dim tensor where another tensor is: a fake one beside a fake one."""
+    if tensor._handle_is_all:
+        return F.new_full(tensor, [], value, dtype=dtype)
+    return F.scalar_tensor(value, dtype=dtype, device=tensor.device)
+
+
 @composite_implicit("where.ScalarOther")
 def where_scalar_other_composite(condition, self, other):
     dtype = from_numpy_dtype(result_type(operand(self), other))
-    other = F.scalar_tensor(other, dtype=dtype, device=self.device)
+    other = number_beside(self, other, dtype)
     return F.where(condition, self.to(dtype), other)
 
 
 @composite_implicit("where.ScalarSelf")
 def where_scalar_self_composite(condition, self, other):
     dtype = from_numpy_dtype(result_type(self, operand(other)))
-    self = F.scalar_tensor(self, dtype=dtype, device=other.device)
+    self = number_beside(other, self, dtype)
     return F.where(condition, self, other.to(dtype))
 
 
 @composite_implicit("where.Scalar")
 def where_scalar_composite(condition, self, other):
     dtype = from_numpy_dtype(result_type(self, other))
-    device = condition.device
-    return F.where(
-        condition,
-        F.scalar_tensor(self, dtype=dtype, device=device),
-        F.scalar_tensor(other, dtype=dtype, device=device),
-    )
+    return F.where(condition, number_beside(condition, self, dtype), number_beside(condition, other, dtype))
 
 
 @composite_implicit("where")
