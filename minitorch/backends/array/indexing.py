@@ -15,6 +15,7 @@ from minitorch.core.promotion import result_type, result_type_of_two
 from minitorch.errors import OutOfBoundsError
 from minitorch.ops.shapes.common import broadcast_shapes
 from minitorch.ops.shapes.indexing import joined_strides, rows_strides
+from minitorch.ops.shapes.pointwise import elementwise_strides
 
 # Up to this many positions a Python loop is faster than a reduction.
 _FEW = 24
@@ -955,6 +956,10 @@ def flip_kernel(xp, self, dims):
             index[dim] = slice(None, None, -1)
         elif not -1 <= dim <= 0:
             raise ValueError
+    if any([step == 0 and n > 1 for n, step in zip(self.shape, self.strides, strict=True)]):
+        # Of an expanded array NumPy and PyTorch see the order differently.
+        strides = elementwise_strides(self.shape, (self,), self.itemsize)
+        return self[tuple(index)].copy() if strides is None else like_strides(xp, self[tuple(index)], strides)
     out = xp.empty_like(self, order="K")
     out[...] = self[tuple(index)]
     return out
