@@ -84,6 +84,8 @@ from minitorch.tensor.promotion import result_type as result_type
 from minitorch.tensor.tensor import Tensor as Tensor
 from minitorch.version import __version__ as __version__
 from minitorch import _C as _C
+from minitorch import _decomp as _decomp
+from minitorch import _functorch as _functorch
 from minitorch import _ops as _ops
 from minitorch import _subclasses as _subclasses
 from minitorch import accelerator as accelerator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch.autograd.grad_mode import _set_grad_enabled
 from minitorch.core.generator import Generator
 from minitorch.dispatch import local_state, scopes
 from minitorch.dispatch.introspect import (

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from minitorch._decomp.common import decomposition
-from minitorch.core.dtype import bfloat16, float16, float32
+from minitorch._decomp.common import decomposition, widened
 from minitorch.ops import functions as F
 
 _KAPPA = math.sqrt(2 / math.pi)
@@ -137,13 +136,9 @@ def glu_backward(grad_output, self, dim):
     return F.cat([first, first * (1 - s) * a], dim)
 
 
-def _wide(self):
-    return self.to(float32) if self.dtype in (float16, bfloat16) else self
-
-
 @decomposition("_softmax", rounds_once=False)
 def softmax(self, dim, half_to_float):
-    x = _wide(self)
+    x = widened(self)
     if x.numel() == 0:
         result = F.exp(x)
     else:
@@ -154,7 +149,7 @@ def softmax(self, dim, half_to_float):
 
 @decomposition("_log_softmax", rounds_once=False)
 def log_softmax(self, dim, half_to_float):
-    x = _wide(self)
+    x = widened(self)
     if x.numel() == 0:
         result = x
     else:
@@ -165,12 +160,12 @@ def log_softmax(self, dim, half_to_float):
 
 @decomposition("_softmax_backward_data", rounds_once=False)
 def softmax_backward(grad_output, output, dim, input_dtype):
-    grad, result = _wide(grad_output), _wide(output)
+    grad, result = widened(grad_output), widened(output)
     weighted = grad * result
     return (weighted - result * F.sum(weighted, [dim], True)).to(input_dtype)
 
 
 @decomposition("_log_softmax_backward_data", rounds_once=False)
 def log_softmax_backward(grad_output, output, dim, input_dtype):
-    grad, result = _wide(grad_output), _wide(output)
+    grad, result = widened(grad_output), widened(output)
     return (grad - F.exp(result) * F.sum(grad, [dim], True)).to(input_dtype)

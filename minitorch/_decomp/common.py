@@ -58,6 +58,11 @@ def _rounding_once(fn: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def widened(tensor: Any) -> Any:
+    """Return a tensor of a half format as float32, and others as they are."""
+    return tensor.to(float32) if tensor.dtype in _HALF else tensor
+
+
 NONE, MEAN, SUM = 0, 1, 2
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minitorch._decomp.common import decomposition
+from minitorch._decomp.common import decomposition, widened
 from minitorch.ops import functions as F
 
 
@@ -14,42 +14,48 @@ def _normalized(x, dims, eps):
     return off * rstd, mean, rstd
 
 
-@decomposition("native_layer_norm")
+# The statistics of half formats are kept in float32.
+
+
+@decomposition("native_layer_norm", rounds_once=False)
 def native_layer_norm(input, normalized_shape, weight, bias, eps):
     dims = list(range(input.dim() - len(normalized_shape), input.dim()))
-    out, mean, rstd = _normalized(input, dims, eps)
+    out, mean, rstd = _normalized(widened(input), dims, eps)
     if weight is not None:
-        out = out * weight
-    return (out if bias is None else out + bias), mean, rstd
+        out = out * widened(weight)
+    if bias is not None:
+        out = out + widened(bias)
+    return out.to(input.dtype), mean, rstd
 
 
-@decomposition("native_layer_norm_backward")
+@decomposition("native_layer_norm_backward", rounds_once=False)
 def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, weight, bias, output_mask):
     lead = input.dim() - len(normalized_shape)
     inner, outer = list(range(lead, input.dim())), list(range(lead))
-    z = (input - mean) * rstd
-    by_z = grad_out if weight is None else grad_out * weight
+    grad = widened(grad_out)
+    z = (widened(input) - mean) * rstd
+    by_z = grad if weight is None else grad * widened(weight)
     d_input = d_weight = d_bias = None
     if output_mask[0]:
-        d_input = (by_z - F.mean(by_z, inner, True) - z * F.mean(by_z * z, inner, True)) * rstd
+        d_input = ((by_z - F.mean(by_z, inner, True) - z * F.mean(by_z * z, inner, True)) * rstd).to(input.dtype)
     if output_mask[1] and weight is not None:
-        d_weight = F.sum(grad_out * z, outer) if outer else grad_out * z
+        d_weight = F.sum(grad * z, outer) if outer else grad * z
     if output_mask[2] and bias is not None:
-        d_bias = F.sum(grad_out, outer) if outer else F.clone(grad_out)
+        d_bias = F.sum(grad, outer) if outer else F.clone(grad)
     return d_input, d_weight, d_bias
 
 
-@decomposition("native_group_norm")
+@decomposition("native_group_norm", rounds_once=False)
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
-    x = F.reshape(input, [N, group, -1])
+    x = F.reshape(widened(input), [N, group, -1])
     out, mean, rstd = _normalized(x, [2], eps)
     out = F.reshape(out, list(input.shape))
     shape = [1, C] + [1] * (input.dim() - 2)
     if weight is not None:
-        out = out * F.reshape(weight, shape)
+        out = out * F.reshape(widened(weight), shape)
     if bias is not None:
-        out = out + F.reshape(bias, shape)
-    return out, F.reshape(mean, [N, group]), F.reshape(rstd, [N, group])
+        out = out + F.reshape(widened(bias), shape)
+    return out.to(input.dtype), F.reshape(mean, [N, group]), F.reshape(rstd, [N, group])
 
 
 def _by_channel(t, x):

@@ -1,7 +1,7 @@
 """The table of decompositions, by overload.
 
-Composites that the library itself runs, where their derivative is another than that of their parts, are decompositions as they are;
-those that autograd and traces take apart anyway need none.
+Composites that the library itself runs, where their derivative is another than that of their parts, are decompositions
+as they are; those that autograd and traces take apart anyway need none.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def _load() -> None:
 
 
 # Their composite is no plainer, or looks at elements.
-_KEPT = frozenset(("_linalg_check_errors", "_efficientzerotensor", "_assert_async.msg", "allclose", "resize", "lift_fresh_copy"))
+_KEPT = frozenset(
+    ("_linalg_check_errors", "_efficientzerotensor", "_assert_async.msg", "allclose", "resize", "lift_fresh_copy")
+)
 
 
 def _overloads(ops: Any) -> list[OpOverload]:

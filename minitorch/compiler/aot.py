@@ -20,8 +20,8 @@ from minitorch.compiler.inputs import InputPlan, shared_storages
 from minitorch.compiler.operators import source_of
 from minitorch.compiler.partition import default_partition
 from minitorch.compiler.passes import clean
-from minitorch.compiler.sizes import SizeCheck, with_sizes
 from minitorch.compiler.runtime import as_boxed, make_function, run_graph
+from minitorch.compiler.sizes import SizeCheck, with_sizes
 from minitorch.compiler.tracing import trace_forward, trace_joint, tracing_values
 from minitorch.core.pytree import TreeSpec, tree_flatten, tree_unflatten
 from minitorch.dispatch.keys import AUTOCAST_KEYS

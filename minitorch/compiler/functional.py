@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
+from minitorch.autograd.node import Node, gradient_target
 from minitorch.core.pytree import TreeSpec, tree_flatten
 from minitorch.functionalize import functionalization, is_functional, sync, unwrap, wrap
 from minitorch.ops import functions as F
@@ -128,7 +129,9 @@ class Run:
         Whether the function was analysed before.
     """
 
-    def __init__(self, function: Callable[..., Any], values: Sequence[Any], inputs: list[InputInfo], known: bool = False):
+    def __init__(
+        self, function: Callable[..., Any], values: Sequence[Any], inputs: list[InputInfo], known: bool = False
+    ):
         self.primals = [wrap(value) for value in values]
         self.entered = []
         for primal, info in zip(self.primals, inputs, strict=True):
@@ -272,7 +275,35 @@ def analyse(
         run = Run(function, values, inputs)
         run.describe_inputs(inputs)
         info = ProgramInfo(inputs, [], run.out_spec)
-        return info, [value_of(result) for result in run.collect(info)]
+        results = run.collect(info)
+        _refuse_other_leaves(results, run.primals)
+        return info, [value_of(result) for result in results]
+
+
+def _refuse_other_leaves(results: Sequence[Any], primals: Sequence[Any]) -> None:
+    """Raise if a result depends on a tensor that requires a gradient and is no input.
+
+    Raises
+    ------
+    RuntimeError
+        Naming its shape: its gradient would be lost.
+    """
+    known = {id(primal) for primal in primals}
+    stack = [gradient_target(result) for result in results if _is_differentiable(result)]
+    seen = set()
+    while stack:
+        target = stack.pop()
+        if target is None or id(target) in seen:
+            continue
+        seen.add(id(target))
+        if isinstance(target, Node):
+            stack += target.targets  # type: ignore[attr-defined]
+        elif id(target) not in known:
+            raise RuntimeError(
+                f"a compiled function uses a tensor of shape {list(target.shape)} that requires a gradient and is none of its "
+                "arguments, so that its gradient would be lost. Pass it as an argument; aot_module does so with the "
+                "parameters of a module."
+            )
 
 
 # -- after the graph has run -----------------------------------------------------------------------
@@ -300,7 +331,9 @@ def _change_geometry(item: InputInfo, target: Any) -> None:
         F.as_strided_(target, shape, stride, target.storage_offset() + offset)
 
 
-def make_outputs(info: ProgramInfo, tensors: Sequence[Any], inputs: Sequence[Any], graph_outputs: Sequence[Any]) -> list[Any]:
+def make_outputs(
+    info: ProgramInfo, tensors: Sequence[Any], inputs: Sequence[Any], graph_outputs: Sequence[Any]
+) -> list[Any]:
     """Return the leaves of the function's result."""
     return [_make(item, info, tensors, inputs, graph_outputs) for item in info.outputs]
 

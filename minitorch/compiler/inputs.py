@@ -87,7 +87,9 @@ def base_of(tensors: Sequence[TensorBase]) -> TensorBase:
             "is not to be changed before the call."
         )
     widest = max(tensors, key=lambda t: t.numel())
-    ends = [t.storage_offset() + 1 + sum((n - 1) * s for n, s in zip(t.shape, t.stride(), strict=True)) for t in tensors]
+    ends = [
+        t.storage_offset() + 1 + sum((n - 1) * s for n, s in zip(t.shape, t.stride(), strict=True)) for t in tensors
+    ]
     start = min(t.storage_offset() for t in tensors)
     with no_grad():
         return F.as_strided(widest.detach(), [max(ends) - start], [1], start)

@@ -98,7 +98,13 @@ def aot_module_simplified(
     compiled = AotModule(
         mod,
         make_options(
-            fw_compiler, bw_compiler, partition_fn, decompositions, 0, keep_inference_input_mutations, inference_compiler
+            fw_compiler,
+            bw_compiler,
+            partition_fn,
+            decompositions,
+            0,
+            keep_inference_input_mutations,
+            inference_compiler,
         ),
     )
     compiled._compiled.prepare(state_of(mod), tuple(args), {})

@@ -98,7 +98,9 @@ class JointGraph:
             if node.op in ("placeholder", "output") or node in copies:
                 continue
             is_forward = node not in self.after_tangents
-            if (is_impure(node) and is_forward == before_tangents) or (node in wanted and is_forward == before_tangents):
+            if (is_impure(node) and is_forward == before_tangents) or (
+                node in wanted and is_forward == before_tangents
+            ):
                 needed(node)
         for node in _nodes(outputs):
             needed(node)
@@ -215,7 +217,9 @@ def min_cut_rematerialization_partition(
     """
     clean(joint_module.graph)
     joint = JointGraph(joint_module, num_fwd_outputs)
-    before = [n for n in joint_module.graph.nodes if n not in joint.after_tangents and n.op not in ("output", "get_attr")]
+    before = [
+        n for n in joint_module.graph.nodes if n not in joint.after_tangents and n.op not in ("output", "get_attr")
+    ]
     required_backward = _ancestors(joint.backward_roots())
     network = FlowNetwork()
     network.add_edge("source", "sink", 0)
@@ -224,7 +228,9 @@ def min_cut_rematerialization_partition(
             continue
         capacity = _bytes(node) if _is_value(node) else INFINITE
         network.add_edge((node, "in"), (node, "out"), capacity)
-        if node.op == "placeholder" or is_random(node) or not is_cheap(node):
+        # What the forward graph need not compute is computed once wherever it stands.
+        repeated = node in joint.required_forward and (is_random(node) or not is_cheap(node))
+        if node.op == "placeholder" or repeated:
             network.add_edge("source", (node, "in"))
         for user in node.users:
             if user in joint.after_tangents or user.op == "output":

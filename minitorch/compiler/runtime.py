@@ -10,6 +10,7 @@ from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.node import requires_grad
 from minitorch.dispatch.keys import AUTOCAST_KEYS
 from minitorch.dispatch.local_state import ExcludeKeysGuard, current
+from minitorch.ops import functions as F
 from minitorch.tensor.base import TensorBase
 
 Boxed = Callable[[list[Any]], Sequence[Any]]
@@ -67,9 +68,7 @@ class _OnceOnly(Function):
         )
 
 
-def make_function(
-    forward: Boxed, backward: Boxed, differentiable: Sequence[bool]
-) -> Callable[..., tuple]:
+def make_function(forward: Boxed, backward: Boxed, differentiable: Sequence[bool]) -> Callable[..., tuple]:
     """Return the differentiable function of a compiled forward and backward graph.
 
     Parameters
@@ -97,7 +96,11 @@ def make_function(
             # Sizes are saved too; None marks the places of the tensors.
             ctx.saved_sizes = [None if isinstance(s, TensorBase) else s for s in saved]
             ctx.mark_non_differentiable(
-                *[v for v, wanted in zip(values, differentiable, strict=True) if not wanted and isinstance(v, TensorBase)]
+                *[
+                    v
+                    for v, wanted in zip(values, differentiable, strict=True)
+                    if not wanted and isinstance(v, TensorBase)
+                ]
             )
             return tuple(values)
 
@@ -113,7 +116,8 @@ def make_function(
 
             if not current().grad_enabled:
                 return tuple(compute())
-            sources = [t for t in (*tensors, *tangents) if requires_grad(t)]
-            return tuple(_OnceOnly.apply(compute, *sources)) if sources else tuple(compute())
+            # A second derivative is asked for: by the inputs, which need not be among what was saved.
+            inputs = F.empty([0]).requires_grad_()
+            return tuple(_OnceOnly.apply(compute, inputs, *[t for t in (*tensors, *tangents) if requires_grad(t)]))
 
     return CompiledFunction.apply

@@ -1,8 +1,8 @@
 """`auto_functionalized`: a call of a custom operator that changes arguments, as one that returns their new values (spec F7).
 
-Nothing is known of a custom operator but its schema, so no functional form of it exists.  Where a trace wants graphs that
-change nothing, `functionalization(custom_operators=True)` puts this higher-order operator in the place of the call: it clones what
-is changed, calls the operator on the clones, and returns these behind the operator's results.
+Nothing is known of a custom operator but its schema, so no functional form of it exists.  Where a trace wants graphs
+that change nothing, `functionalization(custom_operators=True)` puts this higher-order operator in the place of the
+call: it clones what is changed, calls the operator on the clones, and returns these behind the operator's results.
 """
 
 from __future__ import annotations

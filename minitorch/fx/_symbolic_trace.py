@@ -12,6 +12,7 @@ from typing import Any
 
 import minitorch
 from minitorch.core.pytree import tree_flatten, tree_map, tree_unflatten
+from minitorch.functional import _assert
 from minitorch.fx.codegen import PyTreeCodeGen, PyTreeInfo
 from minitorch.fx.graph import Graph
 from minitorch.fx.graph_module import GraphModule
@@ -49,10 +50,10 @@ def _assert_is_none(value: Any, msg: str) -> None:
         raise AssertionError(msg)
 
 
-def _python_functions_of_nn() -> set[int]:
-    """Return the ids of the functions of ``nn.functional`` that are written in Python, with branches on their inputs."""
-    functions = vars(minitorch.nn.functional).values()
-    return {id(f) for f in functions if inspect.isfunction(f) and f.__module__.startswith("minitorch.nn.functional")}
+def _functions_with_branches() -> set[int]:
+    """Return the ids of public functions that are written in Python, with branches on their inputs."""
+    functions = [f for f in vars(minitorch.nn.functional).values() if inspect.isfunction(f)]
+    return {id(f) for f in functions if f.__module__.startswith("minitorch.nn.functional")} | {id(minitorch.result_type)}
 
 
 class Tracer(TracerBase):
@@ -100,7 +101,7 @@ class Tracer(TracerBase):
             if not name.startswith("_") and callable(value)
         }
         self._autowrap_ids.update(map(id, autowrap_functions))
-        self._autowrap_search = [*autowrap_modules, minitorch.nn.functional]
+        self._autowrap_search = [*autowrap_modules, minitorch, minitorch.nn.functional]
         self.param_shapes_constant = param_shapes_constant
         self.submodule_paths: dict[Module, str] | None = None
         self.root_module_name = ""
@@ -238,9 +239,10 @@ class Tracer(TracerBase):
         else:
             self.root = Module()
             fn = root
-        if not isinstance(fn, FunctionType):
-            raise AssertionError(f"symbolic tracing needs a Module or a Python function, got {type(fn).__name__}")
+        if not isinstance(fn, FunctionType) or hasattr(fn, "binder"):  # an operator's function has no steps of its own
+            raise AssertionError(f"symbolic tracing needs a Module or a Python function, got {fn!r}")
         self.graph = Graph(tracer_cls=type(self))
+        self.num_calls = {}
         self.tensor_attrs = {
             value: f"{path}.{name}" if path else name
             for path, module in self.root.named_modules()
@@ -250,7 +252,7 @@ class Tracer(TracerBase):
         variables = fn.__globals__
         returns = _annotation(inspect.unwrap(fn), "return")
         fn, args = self.create_args_for_root(fn, isinstance(root, Module), concrete_args)
-        if self.graph._codegen.__class__ is PyTreeCodeGen:
+        if isinstance(self.graph._codegen, PyTreeCodeGen):
             returns = None  # of the nested result, which the graph does not return
         try:
             with Patcher() as patcher:
@@ -266,7 +268,7 @@ class Tracer(TracerBase):
         """Let calls of modules, reads of their attributes, and calls of wrapped functions come to this tracer."""
         call, get = Module.__call__, Module.__getattr__
         cache: dict[str, Proxy] = {}
-        ids = self._autowrap_ids | _python_functions_of_nn()
+        ids = self._autowrap_ids | _functions_with_branches()
 
         def call_module(module: Module, *args: Any, **kwargs: Any) -> Any:
             patcher.autowrap(getattr(module.forward, "__globals__", {}), ids)
@@ -349,7 +351,7 @@ class Tracer(TracerBase):
             if value is None:
                 self.create_proxy("call_function", _assert_is_none, (proxy, message), {})
             elif type(value) in base_types and type(value) is not Tensor:
-                minitorch._assert(proxy == value, message)
+                _assert(proxy == value, message)
             else:
                 warnings.warn(
                     f"Was not able to add assertion to guarantee correct input {name} to specialized function: a "

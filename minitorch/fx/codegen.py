@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import inspect
 import re
 import types
 import typing
@@ -11,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minitorch.core.pytree import TreeSpec, tree_leaves, tree_unflatten
+from minitorch.core.symbolic import is_symbolic
 from minitorch.dispatch.namespace import OpOverload
 from minitorch.fx.naming import Namespace, custom_builtins, from_torch, qualified_name, type_text
-from minitorch.fx.node import Node, is_symbolic
+from minitorch.fx.node import Node
 from minitorch.fx.operators import inplace_methods, magic_methods
 from minitorch.tensor.tensor import Tensor
 
@@ -201,6 +203,12 @@ def parse_stack_trace(trace: str | None) -> str | None:
     return None
 
 
+def _call_with_accepted(method: Callable[..., str], *args: Any, **options: Any) -> str:
+    """Call a method of a code generator that may be somebody's own and take fewer options."""
+    parameters = inspect.signature(method).parameters
+    return method(*args, **{name: value for name, value in options.items() if name in parameters})
+
+
 class CodeGen:
     """Writes the code of graphs; subclasses change how arguments arrive and results leave.
 
@@ -275,7 +283,7 @@ class CodeGen:
         if node.op == "output":
             if node.type is not None:
                 writer.return_annotation = f" -> {writer.type_text(node.type)}"
-            return self.generate_output(node.args[0], repr_fn=writer.text)
+            return _call_with_accepted(self.generate_output, node.args[0], repr_fn=writer.text)
         target = f"{node!r}{annotation} = "
         if node.op == "get_attr":
             return target + _format_target(root_module, node.target)
@@ -327,7 +335,9 @@ class CodeGen:
             lines = _unmarked(self._body_transformer(marked))
         for name, value in self.additional_globals():
             writer.add_global(name, value)
-        head = self.gen_fn_def(writer.parameters, writer.return_annotation, expanded_def=writer.expanded_def)
+        head = _call_with_accepted(
+            self.gen_fn_def, writer.parameters, writer.return_annotation, expanded_def=writer.expanded_def
+        )
         offset = head.count("\n") + 1
         numbers: dict[int, int | None] = {}
         code: list[str] = []
@@ -402,6 +412,3 @@ class PyTreeCodeGen(CodeGen):
         if self.pytree_info.out_spec is None:
             return super().generate_output(output_args, repr_fn=repr_fn)
         return f"return pytree.tree_unflatten({repr_fn(output_args)}, self._out_spec)"
-
-    def additional_globals(self) -> list[tuple[str, Any]]:
-        return []

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from minitorch.fx.codegen import CodeGen, PythonCode
+from minitorch.fx.codegen import PyTreeCodeGen as _PyTreeCodeGen  # noqa: F401 - PyTorch's path
+from minitorch.fx.codegen import PyTreeInfo as _PyTreeInfo  # noqa: F401 - PyTorch's path
 from minitorch.fx.naming import Namespace, snake_case
 from minitorch.fx.node import OPS, Argument, Node, Target, map_arg
 
@@ -298,6 +300,11 @@ class Graph:
         if memo is not None:
             memo.update({id(old): new for old, new in val_map.items()})
         return result
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from minitorch.fx.saved_graph import reduce_graph
+
+        return reduce_graph(self)
 
     # -- changing --------------------------------------------------------------
 

@@ -8,6 +8,7 @@ import linecache
 import os
 import sys
 import traceback
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 from minitorch.fx.codegen import PythonCode, PyTreeCodeGen
 from minitorch.fx.graph import Graph
 from minitorch.fx.node import Node
+from minitorch.fx.patching import forget_wrapped
 from minitorch.fx.saved_graph import reduce_graph_module
 from minitorch.nn.modules.module import Module
 from minitorch.nn.parameter import Parameter
@@ -43,6 +45,10 @@ class _SourceLoader:
     def get_source(self, name: str) -> str | None:
         return self._sources.get(name)
 
+    def remove(self, name: str) -> None:
+        self._sources.pop(name, None)
+        linecache.cache.pop(name, None)
+
 
 _loader = _SourceLoader()
 
@@ -52,7 +58,15 @@ def function_from_source(name: str, source: str, variables: dict[str, Any]) -> C
     variables = dict(variables)
     file_name = _loader.add(source, variables)
     exec(compile(source, file_name, "exec", dont_inherit=True), variables)
-    return variables.pop(name)
+    function = variables.pop(name)
+    weakref.finalize(function, _forget, file_name, id(variables)).atexit = False
+    return function
+
+
+def _forget(file_name: str, variables: int) -> None:
+    """Let go what was kept for a generated function."""
+    _loader.remove(file_name)
+    forget_wrapped(variables)
 
 
 def _explain(error: BaseException) -> None:
@@ -99,6 +113,9 @@ def assign_attribute(value: Any, module: Module, path: str) -> None:
         module.register_buffer(name, value)
     else:
         setattr(module, name, value)
+
+
+_get_attr, _assign_attr = get_attribute, assign_attribute  # PyTorch's names
 
 
 def _copy_attribute(source: Module, module: Module, path: str) -> None:

@@ -195,3 +195,11 @@ class Interpreter:
             return self.env[node]
 
         return map_arg(args, load)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Transformer":  # PyTorch's path
+        from minitorch.fx.transformer import Transformer
+
+        return Transformer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from minitorch.autograd.grad_mode import _set_grad_enabled
 from minitorch.dispatch.namespace import OpOverload, OpOverloadPacket, ops
 from minitorch.functional import _assert
 from minitorch.fx.immutable_collections import immutable_dict, immutable_list
@@ -19,9 +20,11 @@ __all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
 Argument = Any  # a node, a constant, or tuples, lists, dictionaries and slices of arguments
 Target = Callable[..., Any] | str
 
+_get_qualified_name = qualified_name  # PyTorch's name
+
 OPS = ("placeholder", "get_attr", "call_function", "call_method", "call_module", "output")
 
-_side_effectful_functions: set[Any] = {operator.setitem, _assert, ops.aten._assert_async.msg}
+_side_effectful_functions: set[Any] = {operator.setitem, _assert, ops.aten._assert_async.msg, _set_grad_enabled}
 
 
 def has_side_effect(fn: Any) -> Any:
@@ -64,11 +67,6 @@ def map_aggregate(value: Argument, fn: Callable[[Any], Any]) -> Argument:
 def map_arg(value: Argument, fn: Callable[[Node], Argument]) -> Argument:
     """Return arguments with ``fn(node)`` in place of each node."""
     return map_aggregate(value, lambda leaf: fn(leaf) if isinstance(leaf, Node) else leaf)
-
-
-def is_symbolic(value: Any) -> bool:
-    """Return whether a value is a symbolic number (`SymInt` and its kind)."""
-    return not isinstance(value, Node) and hasattr(getattr(value, "node", None), "expr")
 
 
 def _format_argument(value: Any) -> str:
@@ -371,6 +369,32 @@ class Node:
                 )
             return getattr(owner.get_submodule(self.target), "_is_impure", False)
         return self.op == "call_function" and _is_impure_call(self.target, impure_random)
+
+    def normalized_arguments(
+        self,
+        root: Any,
+        arg_types: tuple[Any, ...] | None = None,
+        kwarg_types: dict[str, Any] | None = None,
+        normalize_to_only_use_kwargs: bool = False,
+    ) -> Any:
+        """Return the arguments in the order of the parameters, with defaults, or None where that is not known.
+
+        Parameters
+        ----------
+        root : Module
+            Where the target of a ``call_module`` is looked up.
+        arg_types, kwarg_types, normalize_to_only_use_kwargs
+            See `operator_schemas.normalize_function`.
+        """
+        from minitorch.fx.operator_schemas import normalize_function, normalize_module
+
+        if self.op == "call_function":
+            return normalize_function(
+                self.target, self.args, self.kwargs, arg_types, kwarg_types, normalize_to_only_use_kwargs
+            )
+        if self.op == "call_module":
+            return normalize_module(root, self.target, self.args, self.kwargs, normalize_to_only_use_kwargs)
+        return None
 
     # -- texts -----------------------------------------------------------------
 

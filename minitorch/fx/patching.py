@@ -22,6 +22,8 @@ __all__ = ["Patcher", "create_wrapped_function", "wrap"]
 # Functions to record as a whole: by the id of the globals that they are in, and their name there.
 _wrapped: dict[tuple[int, str], dict[str, Any]] = {}
 _MISSING = object()
+# Replacements are undone in reverse order, which those of two threads would not be.
+_one_at_a_time = threading.RLock()
 
 
 def wrap(fn_or_name: Any) -> Any:
@@ -60,6 +62,12 @@ def wrap(fn_or_name: Any) -> Any:
     name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
     _wrapped[(id(caller.f_globals), name)] = caller.f_globals
     return fn_or_name
+
+
+def forget_wrapped(variables: int) -> None:
+    """Undo `wrap` for the functions in some globals, given by their id."""
+    for key in [key for key in _wrapped if key[0] == variables]:
+        del _wrapped[key]
 
 
 def create_wrapped_function(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -128,9 +136,13 @@ class Patcher:
                 self.patch(variables, name, create_wrapped_function(value))
 
     def __enter__(self) -> Patcher:
+        _one_at_a_time.acquire()
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
-        while self._undo:
-            self._undo.pop()()
-        self._visited.clear()
+        try:
+            while self._undo:
+                self._undo.pop()()
+        finally:
+            self._visited.clear()
+            _one_at_a_time.release()

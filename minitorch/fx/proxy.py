@@ -17,11 +17,12 @@ from minitorch.core.device import device as device_class
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.core.layout import layout as layout_class
 from minitorch.core.memory_format import memory_format as memory_format_class
+from minitorch.core.symbolic import is_symbolic
 from minitorch.dispatch.namespace import OpOverload, OpOverloadPacket
 from minitorch.fx import traceback as fx_traceback
 from minitorch.fx.graph import Graph
 from minitorch.fx.naming import from_torch
-from minitorch.fx.node import Argument, Node, Target, is_symbolic, map_aggregate, map_arg
+from minitorch.fx.node import Argument, Node, Target, map_aggregate, map_arg
 from minitorch.fx.operators import magic_methods, reflectable_magic_methods
 from minitorch.fx.recorded_calls import public_function, recorded_arguments, recorded_method_name
 from minitorch.nn.parameter import Parameter
@@ -295,7 +296,7 @@ class Proxy:
         # `a, b = proxy` says how many items it wants.
         following = _instructions_from(sys._getframe(1))
         if following and following[0].opname == "UNPACK_SEQUENCE":
-            return iter([self[i] for i in range(following[0].argval)])  # type: ignore[index]
+            return iter([self[i] for i in range(following[0].argval)])
         return self.tracer.iter(self)
 
     def __bool__(self) -> bool:
@@ -306,6 +307,9 @@ class Proxy:
 
     def __abs__(self) -> Proxy:
         return self.tracer.create_proxy("call_function", operator.abs, (self,), {})
+
+    def __getitem__(self, index: Any) -> Proxy:
+        return self.tracer.create_proxy("call_function", operator.getitem, (self, index), {})
 
     def keys(self) -> Any:
         return self.tracer.keys(self)
@@ -412,7 +416,7 @@ def _make_reflected(name: str) -> Any:
 
 
 for _name in magic_methods:
-    if hasattr(operator, _name):  # `div` was Python 2's
+    if hasattr(operator, _name) and _name != "getitem":  # `div` was Python 2's
         setattr(Proxy, f"__{_name.strip('_')}__", _make_operator(_name))
 for _name in reflectable_magic_methods:
     if hasattr(operator, _name):

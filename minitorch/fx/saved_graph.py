@@ -11,11 +11,12 @@ import importlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from minitorch.core.symbolic import is_symbolic
 from minitorch.fx.graph import Graph
 from minitorch.fx.naming import custom_builtins, from_torch, qualified_name
 from minitorch.fx.node import Node, map_aggregate
 
-__all__ = ["read_graph_module", "reduce_graph_module", "write_folder"]
+__all__ = ["read_graph", "read_graph_module", "reduce_graph", "reduce_graph_module", "write_folder"]
 
 _SAVED_META = ("stack_trace", "tensor_meta", "nn_module_stack", "is_wrapped", "custom")
 
@@ -59,9 +60,16 @@ def _follow(reference: Reference) -> Any:
     return value
 
 
+def _has_symbols(value: Any) -> bool:
+    """Return whether symbolic sizes are among some values: they belong to the trace that they came up in."""
+    found = []
+    map_aggregate(value, lambda leaf: found.append(leaf) if is_symbolic(leaf) else None)
+    return bool(found)
+
+
 def _save_node(node: Node) -> SavedNode:
     target = _refer(node.target) if node.op == "call_function" else node.target
-    meta = {key: node.meta[key] for key in _SAVED_META if key in node.meta}
+    meta = {key: node.meta[key] for key in _SAVED_META if key in node.meta and not _has_symbols(node.meta[key])}
     return SavedNode(
         node.op, node.name, target, map_aggregate(node.args, _refer), map_aggregate(node.kwargs, _refer), node.type, meta
     )
@@ -96,23 +104,37 @@ def _restore_graph(records: list[SavedNode], graph: Graph) -> None:
         nodes[name] = node
 
 
+_NOT_SAVED = ("_graph", "_code", "_lineno_map", "_replace_hooks", "_create_node_hooks", "_erase_node_hooks")
+
+
+def reduce_graph(graph: Graph) -> tuple:
+    """Return what pickle keeps of a graph."""
+    tracer_cls = graph._tracer_cls
+    if tracer_cls is not None and "<locals>" in tracer_cls.__qualname__:
+        tracer_cls = None
+    return read_graph, ([_save_node(node) for node in graph.nodes], graph._codegen, tracer_cls)
+
+
+def read_graph(records: list[SavedNode], codegen: Any, tracer_cls: Any) -> Graph:
+    """Return the graph of what `reduce_graph` kept."""
+    graph = Graph(tracer_cls=tracer_cls)
+    _restore_graph(records, graph)
+    graph.set_codegen(codegen)
+    return graph
+
+
 def reduce_graph_module(module: Any) -> tuple:
     """Return what pickle keeps of a graph module."""
-    state = {name: value for name, value in module.__dict__.items() if name not in ("_graph", "_code", "_lineno_map")}
-    graph = module.graph
+    state = {name: value for name, value in module.__dict__.items() if name not in _NOT_SAVED}
     base = type(module).__mro__[1]  # the class of the module's own is made anew
-    records = [_save_node(node) for node in graph.nodes]
-    return read_graph_module, (base, type(module).__name__, state, records, graph._codegen, module._tracer_cls)
+    return read_graph_module, (base, type(module).__name__, state, module.graph)
 
 
-def read_graph_module(base: Any, name: str, state: dict, records: list, codegen: Any, tracer_cls: Any) -> Any:
+def read_graph_module(base: Any, name: str, state: dict, graph: Graph) -> Any:
     """Return the graph module of what `reduce_graph_module` kept."""
     from minitorch.fx.graph_module import GraphModule, adopt_state
     from minitorch.nn.modules.module import Module
 
-    graph = Graph(tracer_cls=tracer_cls)
-    _restore_graph(records, graph)
-    graph._codegen = codegen
     root = Module()
     root.__dict__.update(state)
     module = base.__new__(base)

@@ -9,7 +9,7 @@ import numpy as np
 from minitorch.core.device import device as device_class
 from minitorch.core.dtype import DTYPES
 from minitorch.core.dtype import dtype as dtype_class
-from minitorch.core.memory_format import contiguous_format, format_strides
+from minitorch.core.memory_format import channels_last, channels_last_3d, contiguous_format, format_strides
 from minitorch.core.meta_array import is_contiguous
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, CONJUGATE, NEGATIVE, PYTHON, ZERO_TENSOR
 from minitorch.dispatch.transforms import inside_transforms
@@ -213,6 +213,9 @@ class Tensor(TensorBase):
                 return answer
         if memory_format is contiguous_format:
             return is_contiguous(self.handle)
+        rank = {channels_last: 4, channels_last_3d: 5}.get(memory_format)
+        if rank is not None and self.handle.ndim != rank:
+            return False
         wanted = format_strides(tuple(self.handle.shape), self.handle.itemsize, memory_format)
         return all(
             n == 1 or a == b for n, a, b in zip(self.handle.shape, self.handle.strides, wanted, strict=True)

@@ -2,7 +2,7 @@
 
 Rules have the specification's numbers: K keys, R the key set of a call, T tables, X kernels, S schemas, L the
 library API, O operator objects, U debugging aids, and of the functionality levels A autograd, C autocast, D the Python
-dispatcher, F functionalization, G the stack of transforms, M meta and fake tensors, P dispatch modes, V vmap.
+dispatcher, F functionalization, G the stack of transforms, J traces, M meta and fake tensors, P dispatch modes, V vmap.
 ``K17 probe``, ``T7 table`` are the tables that belong to a rule.
 
 `LATER` says what of a rule waits for a feature that does not exist yet; the tests named here run the part of it that
@@ -31,6 +31,10 @@ _PLACES = {
     "formulas": "library/test_register_autograd.py",
     "vmap": "library/test_register_vmap.py",
     "modes": "modes/test_dispatch_mode.py",
+    "subclasses": "modes/test_wrapper_subclasses.py",
+    "higher": "modes/test_higher_order.py",
+    "protocol": "modes/test_function_protocol.py",
+    "tools": "utils/test_debug_tools.py",
     "grad": "autograd/test_grad_modes.py",
     "fallback": "autograd/test_autograd_fallback.py",
     "views": "autograd/test_views_and_versions.py",
@@ -45,6 +49,11 @@ _PLACES = {
     "functions": "functorch/test_functions_in_transforms.py",
     "functional": "functionalize/test_functional_tensors.py",
     "traces": "functionalize/test_functional_traces.py",
+    "make_fx": "tracing/test_make_fx.py",
+    "make_fx db": "tracing/test_make_fx_op_db.py",
+    "make_fx oracle": "tracing/test_make_fx_oracle.py",
+    "decompositions": "tracing/test_decompositions.py",
+    "compiled": "compiler/test_aot_function.py",
     "functional db": "functionalize/test_functional_op_db.py",
     "programs": "functionalize/test_functional_programs.py",
     "lazy": "math_bits/test_lazy_bits.py",
@@ -262,7 +271,8 @@ _RULES = {
     "A9": "views: test_a_saved_input_that_changed_is_an_error test_a_saved_output_that_changed_is_an_error;"
     " engine: test_saved_tensors_are_freed_by_backward test_dropping_a_graph_frees_it_at_once",
     "A10": "hooks: test_hooks_run_when_tensors_are_saved_and_when_they_are_used test_hooks_can_be_forbidden",
-    "A11": "modes: test_modes_run_below_autograd test_subclasses_in_backward",
+    "A11": "modes: test_modes_run_below_autograd test_subclasses_in_backward;"
+    " subclasses: test_programs_log_what_they_log_in_torch test_double_backward test_saved_tensors_are_checked_and_freed",
     "A12": "modes: test_in_place_handlers_return_the_argument_whatever_they_return;"
     " fallback: test_what_an_inplace_kernel_returns_does_not_matter",
     "P1": "modes: test_reentrant_dispatch; walks: test_under_a_dispatch_mode",
@@ -273,18 +283,28 @@ _RULES = {
     "P6": "modes: test_probe_of_subclasses test_each_class_is_asked_once_from_the_left test_modes_come_before_subclasses"
     " test_results_of_handlers_are_checked",
     "P7": "modes: test_function_modes_and_handlers_run_before_dispatch test_modes_come_before_subclasses;"
-    " function modes: test_a_mode_sees_the_call_alone",
+    " function modes: test_a_mode_sees_the_call_alone; protocol: test_handlers_see_what_they_see_in_torch"
+    " test_modes_see_properties_and_protocols",
     "P8": "modes: test_results_of_handlers_are_checked test_a_handler_may_return_none_for_a_tensor",
     "P9": "modes: test_composites_are_seen_in_pieces_while_autograd_keys_live"
     " test_operators_with_a_kernel_of_their_own_are_seen_in_pytorch_s_pieces",
     "P10": "modes: test_reentrant_dispatch",
     "P11": "modes: test_disable_torch_dispatch test_the_python_key_without_a_handler_is_an_internal_error",
+    "P12": "subclasses: test_the_declared_geometry test_keys_are_those_of_the_declared_kind test_what_is_refused"
+    " test_dispatch_policies_ask_each_time test_programs_log_what_they_log_in_torch",
+    "P13": "modes: test_modes_see_factories test_tensors_made_of_values_appear_as_lift_fresh",
+    "6.10 probe": "modes: test_probe_of_two_modes test_probe_of_a_user_mode_around_a_fake_one test_probe_of_subclasses"
+    " test_composites_are_seen_in_pieces_while_autograd_keys_live",
     "P14": "modes: test_lazy_bits_stay_on_in_handlers",
     "D1": "python: test_py_impls_count_only_while_it_is_on test_aliases_resolve_by_the_rules_of_the_table"
     " test_registrations_are_noticed test_lower_levels_are_resolved_in_python_too",
     "D2": "python: test_py_impls_count_only_while_it_is_on test_a_function_for_a_mode_stands_for_its_handler"
     " test_a_function_for_a_mode_is_for_that_very_class test_a_function_for_the_class_of_a_tensor"
     " test_a_function_for_a_transform; namespace: test_py_impl_rules",
+    "D3": "higher: test_a_missing_rule_names_the_operator_and_the_key test_levels_run_in_order"
+    " test_tensors_are_found_at_any_depth test_default_fallthroughs test_modes_must_opt_in test_rules_of_transforms test_rules_of_the_classes_of_tensors",
+    "D4": "higher: test_pre_dispatch_modes_stand_above_autograd test_pre_dispatch_slots"
+    " test_pre_dispatch_modes_and_higher_order_operators",
     # 6.2: autocast
     "C1": "walks: test_under_autocast_arguments_are_cast_and_the_call_made_again;"
     " autocast: test_gradients_are_near_those_of_float32 test_backward_outside_computes_in_the_dtypes_of_forward;"
@@ -339,10 +359,25 @@ _RULES = {
     " programs: test_programs_give_the_same_with_and_without",
     "F5": "traces: test_probe_table; functionalize: test_the_operators_below test_results_and_inputs_are_those_of_the_function",
     "F6": "functional: test_numbers_are_never_wrapped test_keys_of_a_wrapper test_resize_is_a_view_or_a_new_storage",
-    "F7": "functional: test_custom_operators",
+    "F7": "functional: test_custom_operators; compiled: test_custom_operators_that_change_arguments",
     "6.4 probe": "transforms: test_no_grad_inside test_no_grad_outside test_nested_gradients test_changes_in_place"
     " test_what_is_refused",
     "6.5 probe": "traces: test_probe_table; functionalize: test_the_operators_below",
+    # 6.12: traces
+    "J1": "make_fx: test_composites_are_taken_apart test_vmap_is_applied test_gradients_are_inline test_functionalize_inside"
+    " test_backward_inside test_fake_traces_compute_nothing; make_fx db: test_functions test_inplace_methods;"
+    " make_fx oracle: test_the_same_nodes",
+    "J2": "make_fx: test_composites_are_whole_above_autograd test_grad_mode_above_autograd"
+    " test_pre_dispatch_keeps_composites_and_decomposes_by_table; make_fx oracle: test_the_same_nodes_above_autograd",
+    "J3": "make_fx: test_tensors_from_outside_are_attributes test_parameters_are_attributes"
+    " test_tensors_of_python_data_are_constants test_inplace_operators_are_nodes test_what_was_changed_is_denoted_by_the_change",
+    "J4": "make_fx: test_dead_code_is_kept test_elements_of_traced_tensors_are_refused"
+    " test_elements_of_known_constants_may_be_read test_a_constant_that_was_changed_is_known_no_longer"
+    " test_sizes_that_data_decides",
+    "J5": "make_fx: test_a_table_takes_operators_apart test_sizes_are_those_of_the_trace test_sizes_are_nodes;"
+    " decompositions: test_traces_with_a_table; make_fx oracle: test_the_same_nodes_with_symbolic_sizes",
+    "6.12 probe": "make_fx: test_composites_are_taken_apart test_composites_are_whole_above_autograd"
+    " test_tensors_of_python_data_are_constants test_dead_code_is_kept test_vmap_is_applied test_gradients_are_inline",
     # 6.6 and 6.7: conjugate and negative views, zeros without memory
     "B1": "lazy: test_conj_is_a_view_with_the_bit test_conj_of_a_conjugate_view_has_no_bit"
     " test_conj_of_a_real_tensor_is_the_tensor test_parts_of_a_conjugate_view test_negative_views",
@@ -382,7 +417,8 @@ _RULES = {
     "U2": "introspect: test_dump test_registrations test_dump_of_a_name_without_definition",
     "U3": "introspect: test_table test_dump_table test_reasons",
     "U4": "introspect: test_queries test_lists_of_operators test_invariants test_ambient_sets_can_be_set",
-    "U5": "logging: test_lines test_a_number_is_given_once_and_dies_with_its_tensor",
+    "U5": "logging: test_lines test_a_number_is_given_once_and_dies_with_its_tensor;"
+    " tools: test_lines_with_modules_and_functions",
     "U6": "flops: test_probes test_elementwise_operators_count_nothing test_formulas test_attention test_modules"
     " test_counts_agree_with_the_reference",
     "U7": "modes: test_queries",
@@ -402,8 +438,7 @@ INDEX: dict[str, tuple[str, ...]] = {rule: _parsed(text) for rule, text in _RULE
 
 # rule: what of it waits, and for which feature.
 LATER = {
-    "R12": "constructors of sparse, quantized, nested, opaque and wrapper tensors; the key sets are theirs already",
+    "R12": "constructors of sparse, quantized, nested and opaque tensors; the key sets are theirs already",
     "R19": "kernels of the sparse factories; that BackendSelect chooses by layout is tested",
-    "F7": "the Python route of mutating custom operators, by auto_functionalized, waits for tracing",
     "A5": "the ADInplaceOrView companion of the strict fallback, for native kernels, which do not exist here",
 }

@@ -32,14 +32,15 @@ RULES = (
     | _numbered("U", 7)
     | _numbered("A", 12)
     | _numbered("C", 10)
-    | _numbered("D", 2)
-    | _numbered("P", 11)
+    | _numbered("D", 4)
+    | _numbered("P", 14)
     | _numbered("V", 8)
     | _numbered("G", 9)
     | _numbered("F", 7)
     | _numbered("B", 7)
     | _numbered("M", 9)
-    | {"P14", "6.2 probe", "6.4 probe", "6.5 probe", "6.6 probe"}
+    | _numbered("J", 5)
+    | {"6.10 probe", "6.12 probe", "6.2 probe", "6.4 probe", "6.5 probe", "6.6 probe"}
     | {"K17 probe", "R10 probe", "R19 probe", "T7 table", "T18 probe", "X3 probe", "S8 probe"}
 ) - {"T7"}
 

@@ -349,3 +349,14 @@ def test_hooks_of_the_owning_module():
     exp._rename("other")
     assert seen == [("create", "exp"), ("relu", "exp", "add"), ("erase", "relu"), ("exp", "other", "add")]
     assert (exp.name, list(y.users)) == ("other", [add])
+
+
+def test_names_where_pytorch_has_them():
+    from minitorch.fx import graph, graph_module, interpreter, node
+    from minitorch.fx.codegen import PyTreeCodeGen, PyTreeInfo
+
+    assert node._get_qualified_name(minitorch.relu) == "torch.relu"
+    assert (graph._PyTreeCodeGen, graph._PyTreeInfo) == (PyTreeCodeGen, PyTreeInfo)
+    assert graph_module._get_attr(minitorch.nn.Linear(1, 1), "weight").shape == (1, 1)
+    assert interpreter.Transformer is fx.Transformer
+    assert not hasattr(interpreter, "Nothing")

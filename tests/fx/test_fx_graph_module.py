@@ -327,3 +327,140 @@ def test_lines_know_their_nodes():
     found = {lines[start + number].split(" = ")[0].strip(): nodes[i].name for number, i in module._lineno_map.items()}
     assert found["relu"] == "relu"
     assert found["add"] == "add"
+
+
+def test_a_code_generator_of_ones_own():
+    import typing
+
+    class Listed(fx.CodeGen):
+        """A function of one list, which returns a list."""
+
+        def gen_fn_def(self, free_vars, maybe_return_annotation):
+            head = f"def forward(self, values : List[int]){maybe_return_annotation}:"
+            return f"{head}\n    {', '.join(free_vars)}, = values"
+
+        def generate_output(self, output_args):
+            return f"return list({output_args!r})"
+
+        def additional_globals(self):
+            return [("List", typing.List)]  # noqa: UP006
+
+        def process_inputs(self, *inputs):
+            return inputs[0]
+
+        def process_outputs(self, outputs):
+            return list(outputs)
+
+    module = fx.symbolic_trace(lambda a, b: (a + b, a - b))
+    module.graph.set_codegen(Listed())
+    module.recompile()
+    assert module([1, 2]) == [3, -1]
+    assert fx.Interpreter(module).run([1, 2]) == [3, -1]
+    assert copy.deepcopy(module)([1, 2]) == [3, -1]
+    assert fx.Transformer(module).transform()([1, 2]) == [3, -1]
+
+
+def test_inplace_operators_in_code():
+    graph = fx.Graph()
+    a, b = graph.placeholder("a"), graph.placeholder("b")
+    product = graph.call_function(operator.imul, (a, b))
+    graph.call_function(operator.setitem, (product, 0, b))
+    graph.output(product)
+    module = fx.GraphModule({}, graph)
+    assert "    a *= b;  imul = a;  a = None\n" in module.code
+    assert "    imul[0] = b;  setitem = imul;  b = setitem = None\n" in module.code
+    assert module(minitorch.ones(2), 3).tolist() == [3.0, 3.0]
+
+
+def test_a_traced_model_trains_as_the_model_does():
+    def make():
+        minitorch.manual_seed(0)
+        return nn.Sequential(
+            nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Dropout(0.2), nn.Linear(36, 3)
+        )
+
+    inputs, labels = minitorch.randn(16, 1, 8, 8), minitorch.randint(3, (16,))
+    losses = []
+    for model in (make(), fx.symbolic_trace(make())):
+        optimizer = minitorch.optim.Adam(model.parameters(), lr=0.05)
+        minitorch.manual_seed(1)
+        for _ in range(5):
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(model(inputs), labels)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    assert losses[:5] == losses[5:]
+    assert losses[4] < losses[0]
+
+
+def test_modules_and_graphs_are_let_go():
+    import gc
+    import weakref
+
+    module = fx.symbolic_trace(Model())
+    module(minitorch.ones(1, 3))
+    watched = weakref.ref(module), weakref.ref(module.graph)
+    del module
+    gc.collect()
+    assert [w() for w in watched] == [None, None]
+
+
+def test_what_is_kept_for_generated_code_is_let_go():
+    from minitorch.fx import graph_module, patching
+
+    kept, wrapped = len(graph_module._loader._sources), len(patching._wrapped)
+    for _ in range(3):
+        fx.symbolic_trace(lambda x: math.sqrt(x)).recompile()
+    import gc
+
+    gc.collect()
+    assert len(graph_module._loader._sources) <= kept
+    assert len(patching._wrapped) <= wrapped
+
+
+def test_graphs_are_pickled_without_recursion():
+    graph = fx.Graph()
+    x = graph.placeholder("x")
+    for _ in range(3000):
+        x = graph.call_function(operator.add, (x, 1))
+    graph.output({"a": [x]})
+    read = pickle.loads(pickle.dumps(graph))
+    assert str(read) == str(graph)
+    assert fx.GraphModule({}, read)(1) == {"a": [3001]}
+
+
+def test_modules_of_nested_arguments_are_pickled():
+    def f(batch, flag):
+        return {"sum": batch["a"] + batch["b"][0]} if flag else batch
+
+    module = fx.symbolic_trace(f, {"batch": {"a": fx.PH, "b": [fx.PH]}, "flag": True})
+    module._replace_hooks.append(lambda **_: None)
+    read = pickle.loads(pickle.dumps(module))
+    assert read({"a": 1, "b": [2]}, True) == {"sum": 3}
+    assert read.code == module.code
+
+
+def test_the_package_is_loaded_when_it_is_named():
+    script = (
+        "import sys, minitorch; assert not any(n.startswith('minitorch.fx') for n in sys.modules);"
+        "minitorch.fx.symbolic_trace; assert not {'sympy', 'scipy'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_traces_with_symbolic_sizes_are_pickled():
+    pytest.importorskip("sympy")
+    from minitorch.fx.experimental.proxy_tensor import make_fx
+
+    def f(x):
+        return x.sum(0) * x.shape[0], minitorch.zeros(x.shape[1])
+
+    module = make_fx(f, tracing_mode="symbolic")(minitorch.randn(2, 3))
+    read = pickle.loads(pickle.dumps(module))
+    assert read.code == module.code
+    x = minitorch.randn(5, 4)
+    minitorch.testing.assert_close(read(x), f(x))
+    assert ': "f32[s' in module.print_readable(False)
+    assert copy.deepcopy(module).code == module.code

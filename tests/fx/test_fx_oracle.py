@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import pytest
@@ -114,3 +115,68 @@ def test_what_cannot_be_traced(function):
         except Exception as error:
             outcomes.append((type(error).__name__, str(error)[:30]))
     assert outcomes[1] == outcomes[0]
+
+
+def random_graph(library, graphs, numbers):
+    """Return a module of a graph of unary and binary steps, each of whose inputs is any value before it."""
+    graph = graphs.Graph()
+    values = [graph.placeholder("x"), graph.placeholder("y")]
+    for _ in range(numbers.randint(3, 14)):
+        if numbers.random() < 0.5:
+            function = numbers.choice([library.relu, library.sin, library.exp, library.neg])
+            values.append(graph.call_function(function, (numbers.choice(values),)))
+        else:
+            values.append(graph.call_function(library.sub, (numbers.choice(values), numbers.choice(values))))
+    graph.output([values[-1], values[-2]])
+    return graphs.GraphModule({}, graph)
+
+
+@pytest.mark.oracle
+def test_partitions_of_random_graphs():
+    torch = pytest.importorskip("torch")
+    theirs = pytest.importorskip("torch.fx.passes.infra.partitioner"), torch.fx.passes.operator_support
+    from minitorch.fx.passes import operator_support
+    from minitorch.fx.passes.infra import partitioner
+
+    for seed in range(100):
+        found = []
+        for library, graphs, (divide, support) in (
+            (torch, torch.fx, theirs),
+            (minitorch, fx, (partitioner, operator_support)),
+        ):
+            numbers = random.Random(seed)
+            module = random_graph(library, graphs, numbers)
+            names = numbers.sample([n.name for n in module.graph.nodes], len(module.graph.nodes) * 2 // 3)
+            known = support.create_op_support(lambda _, n, names=names: n.name in names and n.op == "call_function")
+            partitions = divide.CapabilityBasedPartitioner(module, known, numbers.random() < 0.5).propose_partitions()
+            found.append([sorted(n.name for n in partition.nodes) for partition in partitions])
+        assert found[1] == found[0], seed
+
+
+@pytest.mark.oracle
+def test_patterns_in_random_graphs():
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("torch.fx")
+    pairs = [
+        (lambda t: lambda x: t.relu(t.sin(x)), lambda t: lambda x: t.cos(x)),
+        (lambda t: lambda x, y: t.sub(t.exp(x), y), lambda t: lambda x, y: t.add(x, y)),
+        (lambda t: lambda x: t.sub(x, x), lambda t: lambda x: t.zeros_like(x)),
+        (lambda t: lambda x: (t.neg(x), t.exp(x)), lambda t: lambda x: (t.cos(x), t.tan(x))),
+        (lambda t: lambda x, y: t.sub(t.relu(x), t.relu(y)), lambda t: lambda x, y: t.relu(x - y)),
+    ]
+    matches = 0
+    for seed in range(200):
+        make_pattern, make_replacement = pairs[seed % len(pairs)]
+        codes = []
+        for library, graphs in ((torch, torch.fx), (minitorch, fx)):
+            module = random_graph(library, graphs, random.Random(seed))
+            try:
+                done = graphs.replace_pattern(module, make_pattern(library), make_replacement(library))
+            except KeyError:  # torch's, where one of a pattern's results is nowhere
+                assert library is torch
+                done = []
+            module.graph.lint()
+            codes.append((len(done), public(module.code)))
+        assert codes[1] == codes[0], seed
+        matches += codes[1][0]
+    assert matches > 20

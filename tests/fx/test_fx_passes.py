@@ -514,3 +514,23 @@ def test_layers_that_are_called_twice_are_not_fused():
     net = Net().eval()
     x = minitorch.randn(4, 3)
     minitorch.testing.assert_close(fuse(net)(x), net(x))
+
+
+# ---------------------------------------------------------------- fake tensors
+
+
+def test_shapes_without_computing():
+    from minitorch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+    from minitorch.fx.passes.fake_tensor_prop import FakeTensorProp
+
+    net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU())
+    before = net[1].running_mean.clone()
+    module = fx.symbolic_trace(net)
+    for prop in (FakeTensorProp(module), ShapeProp(module, FakeTensorMode())):
+        result = prop.propagate(minitorch.randn(2, 3))
+        assert isinstance(result, FakeTensor)
+        assert all(isinstance(n.meta["val"], FakeTensor) for n in module.graph.nodes)
+        assert [tuple(n.meta["tensor_meta"].shape) for n in module.graph.nodes] == [(2, 3)] + [(2, 4)] * 4
+    minitorch.testing.assert_close(net[1].running_mean, before)
+    assert type(net[0].weight) is nn.Parameter
+    assert "minitorch.fake" not in module.print_readable(False)

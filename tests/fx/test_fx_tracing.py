@@ -412,6 +412,26 @@ def test_other_threads_see_no_tracing():
     assert seen == [(1, 2)]
 
 
+def test_threads_trace_at_the_same_time():
+    call = nn.Module.__call__
+    barrier = threading.Barrier(4)
+    codes = []
+
+    def work():
+        barrier.wait()
+        for _ in range(5):
+            codes.append(fx.symbolic_trace(PROGRAMS["nested_modules"](minitorch)).code)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(codes) == 20
+    assert len(set(codes)) == 1
+    assert nn.Module.__call__ is call
+
+
 def test_a_trace_inside_of_a_trace():
     relu = F.relu
 

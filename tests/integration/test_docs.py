@@ -19,7 +19,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 # They register devices, which is for the whole process.
 OF_THEIR_OWN = ("backends.md",)
 # What pages need besides the library.
-NEEDS = {"func.md": "sklearn"}
+NEEDS = {"func.md": "sklearn", "tracing.md": "sympy"}
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
 
 

@@ -99,6 +99,22 @@ def test_modes_see_factories():
     assert seen_under(lambda: minitorch.ones(2)) == ["aten.ones.default"]
 
 
+def test_tensors_made_of_values_appear_as_lift_fresh():
+    with Recording() as mode:
+        minitorch.tensor([1.0])
+        minitorch.as_tensor([1])
+    assert mode.seen == ["aten.lift_fresh.default"] * 2
+
+
+def test_probe_of_a_user_mode_around_a_fake_one():
+    from minitorch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+
+    with Recording() as mode, FakeTensorMode():
+        x = minitorch.ones(2)
+    assert type(x) is FakeTensor
+    assert mode.seen == ["aten.ones.default"]
+
+
 def test_a_mode_is_off_in_its_own_handler():
     seen = []
 

@@ -12,7 +12,8 @@ from minitorch.testing.op_db import op_db
 NEEDS_ELEMENTS = "value out of a tracing tensor"
 # They read elements in Python for each of their samples, which no graph can follow (in PyTorch too, but for the last).
 READ_ELEMENTS = {
-    "Tensor.item", "allclose", "equal", "is_nonzero", "nn.functional.gaussian_nll_loss", "nn.functional.one_hot", "segment_reduce",
+    "Tensor.item", "allclose", "equal", "is_nonzero", "nn.functional.gaussian_nll_loss", "nn.functional.one_hot",
+    "segment_reduce",
 }  # fmt: skip
 
 
@@ -62,7 +63,8 @@ def check(record, function, sample):
         try:
             graph = make_fx(call)([copied(t) for t in sample.tensors()])
         except RuntimeError as error:
-            assert NEEDS_ELEMENTS in str(error), what
+            if NEEDS_ELEMENTS not in str(error):
+                raise
             return False
         graph.graph.lint()
         eager = [copied(t, 0.9375) for t in sample.tensors()]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
-from minitorch.core.symbolic import is_symbolic
 from minitorch.autograd.derivatives.registry import derivative
+from minitorch.core.symbolic import is_symbolic
 from minitorch.ops import functions as F
 
 _LN_2 = math.log(2.0)

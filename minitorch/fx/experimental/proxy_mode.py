@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from minitorch.autograd.grad_mode import _set_grad_enabled
+from minitorch._C import _set_grad_enabled
 from minitorch.core.pytree import tree_flatten, tree_map
 from minitorch.core.symbolic import is_symbolic
 from minitorch.dispatch.keys import CONJUGATE, NEGATIVE, parse_key
@@ -132,7 +132,6 @@ class PythonKeyTracer(TracerBase):
             return value if tracked is None else tracked.proxy
         return self.symbols.proxy_of(value) if is_symbolic(value) else value
 
-
     def _read_otherwise(self, tensor: TensorBase) -> Tracked | None:
         """Track a tensor of which a conjugated or negated view is tracked: kernels above take the view off."""
         found = self.tensor_tracker.get_otherwise(tensor)
@@ -160,9 +159,7 @@ def track_tensor(tensor: TensorBase, proxy: Proxy, *, constant: Any, tracer: Pyt
     tracer.symbols.note_tensor(tensor, proxy)
 
 
-def track_tensor_tree(
-    inner_res: Any, proxy_res: Any, *, constant: Any, tracer: PythonKeyTracer
-) -> Any:
+def track_tensor_tree(inner_res: Any, proxy_res: Any, *, constant: Any, tracer: PythonKeyTracer) -> Any:
     """Make `proxy_res` what stands for a result: each tensor inside of containers gets an element of it.
 
     Parameters

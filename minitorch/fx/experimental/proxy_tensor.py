@@ -89,11 +89,15 @@ def make_fx(
     tensor([1., 1., 1.])
     """
     if tracing_mode not in _MODES:
-        raise ValueError(f"make_fx: unexpected tracing type {tracing_mode!r}; tracing_mode is one of {', '.join(_MODES)}")
+        raise ValueError(
+            f"make_fx: unexpected tracing type {tracing_mode!r}; tracing_mode is one of {', '.join(_MODES)}"
+        )
 
     def trace(*args: Any) -> GraphModule:
         tracer = PythonKeyTracer(record_stack_traces)
-        mode = ProxyTorchDispatchMode(tracer, tracing_mode, pre_dispatch, decomposition_table, _error_on_data_dependent_ops)
+        mode = ProxyTorchDispatchMode(
+            tracer, tracing_mode, pre_dispatch, decomposition_table, _error_on_data_dependent_ops
+        )
         with ExitStack() as scopes:
             names = _argument_names(f, args)
             args = tracing_inputs.prepare(args, names, tracing_mode, scopes, _allow_non_fake_inputs)
@@ -117,7 +121,7 @@ def dispatch_trace(f: Callable[..., Any], args: tuple, mode: ProxyTorchDispatchM
         track_tensor_tree(leaves, proxies, constant=None, tracer=tracer)
     with mode:
         result = f(*args)
-    outputs, out_spec = tree_flatten(result)
+    outputs, out_spec = tree_flatten(_plain(result))
     values = [tracer.create_arg(tracer.unwrap_proxy(value)) for value in outputs]
     if nested:
         graph.output(values)
@@ -125,6 +129,15 @@ def dispatch_trace(f: Callable[..., Any], args: tuple, mode: ProxyTorchDispatchM
     else:
         graph.output(tree_unflatten(values, out_spec))
     return GraphModule(tracer.root, graph, getattr(f, "__name__", type(f).__name__))
+
+
+def _plain(value: Any) -> Any:
+    """Return nested results with the named tuples that operators return as tuples: what a graph's code writes."""
+    if isinstance(value, tuple) and type(value).__module__ == "minitorch.ops.return_types":
+        return tuple(value)
+    if type(value) in (tuple, list):
+        return type(value)([_plain(item) for item in value])
+    return {key: _plain(item) for key, item in value.items()} if type(value) is dict else value
 
 
 def _argument_names(f: Callable[..., Any], args: tuple) -> list[str]:

@@ -13,9 +13,7 @@ from minitorch.fake.mode import FakeTensorMode
 from minitorch.tensor.base import TensorBase
 
 
-def prepare(
-    args: tuple, names: list[str], tracing_mode: str, scopes: ExitStack, allow_non_fake_inputs: bool
-) -> tuple:
+def prepare(args: tuple, names: list[str], tracing_mode: str, scopes: ExitStack, allow_non_fake_inputs: bool) -> tuple:
     """Return the arguments for a trace in a mode, and enter the scopes that it needs.
 
     Parameters
@@ -57,7 +55,11 @@ def _new_mode(symbolic: bool, allow_non_fake_inputs: bool) -> FakeTensorMode:
 
 def _fake(leaf: Any, source: str, mode: FakeTensorMode, symbolic: bool) -> Any:
     if isinstance(leaf, TensorBase):
-        return leaf if isinstance(leaf.handle, FakeArray) else mode.from_tensor(leaf, static_shapes=not symbolic, source=source)
+        return (
+            leaf
+            if isinstance(leaf.handle, FakeArray)
+            else mode.from_tensor(leaf, static_shapes=not symbolic, source=source)
+        )
     if symbolic and type(leaf) is int and mode.shape_env is not None and not is_symbolic(leaf):
         # Not a size: that it equals one now means nothing.
         shared, mode.shape_env.duck_shape = mode.shape_env.duck_shape, False

@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.autograd.grad_mode import no_grad
+from minitorch.core.symbolic import is_symbolic
 from minitorch.dispatch.keys import FUNCTIONALIZE, FUNCTORCH_LAYERS, PRE_DISPATCH
 from minitorch.dispatch.local_state import ExcludeKeysGuard
 from minitorch.dispatch.mode_stack import disable_all_modes
 from minitorch.fake.fake_tensor import FakeArray
 from minitorch.fake.mode import FakeTensorMode
-
-try:
-    from minitorch.fx.passes.shape_prop import _extract_tensor_metadata
-except ImportError:
-    _extract_tensor_metadata = lambda v: None
+from minitorch.fx.passes.shape_prop import extract_tensor_metadata
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.operators import F
 
@@ -31,7 +28,9 @@ def describe(value: Any, fake_mode: FakeTensorMode) -> tuple[Any, Any]:
         What the fake tensors belong to that stand for real ones.
     """
     with disable_all_modes(), ExcludeKeysGuard(_OFF), no_grad():
-        geometry = _extract_tensor_metadata(value) if isinstance(value, TensorBase) else None
+        geometry = None
+        if isinstance(value, TensorBase) and not any(is_symbolic(n) for n in (*value.shape, *value.stride())):
+            geometry = extract_tensor_metadata(value)  # asks how symbolic sizes compare, which would be a guard
         return _fake(value, fake_mode), geometry
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.core.memory_format import channels_last, channels_last_3d, contiguous_format, memory_format
 from minitorch.core.size import Size
+from minitorch.core.symbolic import is_symbolic
+from minitorch.functorch.module_state import functional_call
 from minitorch.fx.graph_module import GraphModule
 from minitorch.fx.interpreter import Interpreter
 from minitorch.fx.node import Node, map_aggregate
@@ -28,14 +31,24 @@ class TensorMetadata(NamedTuple):
     qparams: dict[str, Any]
 
 
-def extract_tensor_metadata(result: Tensor) -> TensorMetadata:
-    """Return what is known of a tensor without its elements."""
+def extract_tensor_metadata(result: Tensor, include_contiguity: bool = True) -> TensorMetadata:
+    """Return what is known of a tensor without its elements.
+
+    Parameters
+    ----------
+    include_contiguity : bool
+        Say the memory format too; it stays open for a tensor with symbolic sizes, as asking would decide these.
+    """
     found = None
-    for layout in (contiguous_format, channels_last, channels_last_3d):
-        if result.is_contiguous(memory_format=layout):
-            found = layout
-            break
+    if include_contiguity and not any(map(is_symbolic, (*result.shape, *result.stride()))):
+        for layout, rank in ((contiguous_format, None), (channels_last, 4), (channels_last_3d, 5)):
+            if rank in (None, result.ndim) and result.is_contiguous(memory_format=layout):
+                found = layout
+                break
     return TensorMetadata(result.shape, result.dtype, result.requires_grad, tuple(result.stride()), found, False, {})
+
+
+_extract_tensor_metadata = extract_tensor_metadata  # PyTorch's name
 
 
 class ShapeProp(Interpreter):
@@ -67,6 +80,14 @@ class ShapeProp(Interpreter):
         if self.fake_mode is not None and isinstance(value, Tensor):
             return self.fake_mode.from_tensor(value)
         return value
+
+    def call_module(self, target: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        module = super().fetch_attr(target)
+        if self.fake_mode is None:
+            return module(*args, **kwargs)
+        # The module's own tensors stay as they are: running statistics, too.
+        state = dict(itertools.chain(module.named_parameters(), module.named_buffers()))
+        return functional_call(module, {n: self.fake_mode.from_tensor(t) for n, t in state.items()}, args, kwargs)
 
     def run_node(self, n: Node) -> Any:
         """Run a node, and note what its value is."""

@@ -205,4 +205,4 @@ def _unpack(graph: Graph, call: Node, partition: _Partition, alone: bool, env: d
         env[next(iter(partition.outputs))] = call
         return
     for i, node in enumerate(partition.outputs):
-        env[node] = Proxy(call)[i].node  # type: ignore[index]
+        env[node] = Proxy(call)[i].node

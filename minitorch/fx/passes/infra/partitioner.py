@@ -80,14 +80,15 @@ class CapabilityBasedPartitioner:
                 continue
             if not self.operator_support.is_node_supported(submodules, node):
                 continue
-            part = {node}
+            part, place = {node}, len(parts)
             self._part_of[node] = part
-            for other in list(parts):
+            for other in list(parts):  # older ones first, whose place the union takes
                 if not self._makes_circle(part | other):
+                    place = min(place, parts.index(other))
                     parts.remove(other)
                     part |= other
                     self._part_of.update(dict.fromkeys(part, part))
-            parts.append(part)
+            parts.insert(place, part)
         self._adopt_getitems()
         parts = [part for part in parts if part and self._is_worthwhile(part)]
         parts.sort(key=max, reverse=True)

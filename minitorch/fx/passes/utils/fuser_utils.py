@@ -99,7 +99,7 @@ def insert_subgm(
             orig_outputs[0].replace_all_uses_with(call, propagate_meta=True)
             return gm
         for i, output in enumerate(orig_outputs):
-            output.replace_all_uses_with(Proxy(call)[i].node, propagate_meta=True)  # type: ignore[index]
+            output.replace_all_uses_with(Proxy(call)[i].node, propagate_meta=True)
         call.meta["val"] = tuple(output.meta.get("val") for output in orig_outputs)
     return gm
 

@@ -1,0 +1,1 @@
+"""PyTorch's paths of AOT autograd: the names are those of `minitorch.compiler`."""
