@@ -6,6 +6,7 @@ from minitorch.fake.exceptions import (
     DataDependentOutputException,
     DynamicOutputShapeException,
     FakeTensorDeviceMismatchError,
+    MetadataMismatchError,
     UnsupportedFakeTensorException,
     UnsupportedOperatorException,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "FakeTensorConverter",
     "FakeTensorDeviceMismatchError",
     "FakeTensorMode",
+    "MetadataMismatchError",
     "UnsupportedFakeTensorException",
     "UnsupportedOperatorException",
     "active_fake_mode",

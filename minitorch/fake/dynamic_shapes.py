@@ -35,25 +35,43 @@ def new_size(mode: Any, least: int = 0, most: Any = None) -> Any:
     return size
 
 
+def remembered(tensor: Any, name: str, make: Callable[[], Any]) -> Any:
+    """Return what was found of the elements of a tensor, again as long as these do not change."""
+    version = None if tensor.is_inference() else tensor._version
+    found = tensor.found.get(name) if tensor.found is not None else None
+    if found is not None and found[0] == version:
+        return found[1]
+    value = make()
+    tensor.found = {**(tensor.found or {}), name: (version, value)}
+    return value
+
+
 @unknown("_local_scalar_dense")
 def scalar(mode: Any, self: Any) -> Any:
     """The element of a tensor, as a symbolic number of its kind."""
     env = mode.shape_env
     if self.dtype is bool_:
-        return env.create_unbacked_symbool()
-    return env.create_unbacked_symfloat() if self.dtype.is_floating_point else env.create_unbacked_symint()
+        return remembered(self, "element", env.create_unbacked_symbool)
+    make = env.create_unbacked_symfloat if self.dtype.is_floating_point else env.create_unbacked_symint
+    return remembered(self, "element", make)
+
+
+def count_of_ones(mode: Any, tensor: Any) -> Any:
+    """Return how many elements of a tensor are not zero: the same symbol for all that ask, so that what they make fits."""
+    return remembered(tensor, "ones", lambda: new_size(mode))
 
 
 @unknown("nonzero")
 def nonzero(mode: Any, self: Any) -> Any:
     """The places, in the memory of a tensor that lists them by dimension."""
-    return F.t(F.empty([self.ndim, new_size(mode)], dtype=int64, device=self.device))
+    return F.t(F.empty([self.ndim, count_of_ones(mode, self)], dtype=int64, device=self.device))
 
 
 @unknown("masked_select")
 def masked_select(mode: Any, self: Any, mask: Any) -> Any:
     """As many elements as the mask has ones."""
-    return F.new_empty(self, [new_size(mode)])
+    size = count_of_ones(mode, mask) if mask.shape == self.shape else new_size(mode)
+    return F.new_empty(self, [size])
 
 
 @unknown("repeat_interleave.Tensor")

@@ -18,6 +18,10 @@ class UnsupportedFakeTensorException(RuntimeError):
         self.reason = reason
 
 
+class MetadataMismatchError(RuntimeError):
+    """A fake run of an operator does not look like the real one (`CrossRefFakeMode`)."""
+
+
 class _OperatorException(RuntimeError):
     """About a call of one operator.
 

@@ -26,6 +26,8 @@ from minitorch.tensor.tensor import Tensor
 if TYPE_CHECKING:
     from minitorch.fake.mode import FakeTensorMode
 
+# Attributes that say what is known of the elements, and are not copied as others are.
+_OF_ELEMENTS = ("constant", "found")
 LAZY_BITS = CONJUGATE | NEGATIVE | ZERO_TENSOR
 
 
@@ -93,6 +95,8 @@ class FakeTensor(Tensor):
     """
 
     constant: Any = None
+    # What was found of the elements, for each version (`dynamic_shapes.remembered`).
+    found: Any = None
     _is_param = False
     _handle_is_all = True
 
@@ -196,7 +200,7 @@ class FakeTensor(Tensor):
         if self.grad is not None:
             result.grad = deepcopy(self.grad, memo)
         for name, value in attributes_of(self).items():
-            if name != "constant":
+            if name not in _OF_ELEMENTS:
                 setattr(result, name, deepcopy(value, memo))
         return result
 
@@ -205,7 +209,7 @@ class FakeTensor(Tensor):
         if self.requires_grad:
             result._set_requires_grad(True)
         for name, value in attributes_of(self).items():
-            if name != "constant":
+            if name not in _OF_ELEMENTS:
                 setattr(result, name, value)
         return result
 

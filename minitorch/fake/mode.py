@@ -152,6 +152,10 @@ class FakeTensorMode(TorchDispatchMode):
 
         return sizes
 
+    def is_our_fake(self, value: Any) -> bool:
+        """Return whether a tensor is a fake one of this mode."""
+        return isinstance(value, FakeTensor) and value.fake_mode is self
+
     # -- calls -----------------------------------------------------------------------
 
     def __torch_dispatch__(self, func: Any, types: tuple[type, ...], args: tuple = (), kwargs: Any = None) -> Any:

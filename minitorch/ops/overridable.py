@@ -23,7 +23,7 @@ from minitorch.tensor.tensor import Tensor
 PROPERTIES = (
     "H", "T", "__cuda_array_interface__", "_base", "_version", "data", "device", "dtype", "grad", "grad_fn", "imag", "is_cpu",
     "is_cuda", "is_leaf", "is_meta", "is_quantized", "is_sparse", "itemsize", "layout", "mH", "mT", "nbytes", "ndim",
-    "output_nr", "real", "requires_grad", "retains_grad", "shape",
+    "real", "requires_grad", "retains_grad", "shape",
 )  # fmt: skip
 METHODS = (
     "__and__", "__array__", "__bool__", "__complex__", "__contains__", "__deepcopy__", "__dir__", "__dlpack__",
@@ -88,7 +88,9 @@ class Hook:
     def __delete__(self, tensor: Any) -> None:
         if self.is_method:
             tensor.__dict__.pop(self.name)
-        elif self.delete is None or _passes(sys._getframe(1), tensor):
+        elif self.delete is None:
+            raise AttributeError(f"attribute {self.name!r} of 'Tensor' objects cannot be deleted")
+        elif _passes(sys._getframe(1), tensor):
             self.delete(tensor)
         else:
             _ask(self.delete, (tensor,), {})

@@ -89,6 +89,19 @@ def test_what_data_decides(mode, x):
     assert text(x.nonzero().float().sum(0)) == "(2,)"
 
 
+def test_what_was_found_is_found_again(mode, x):
+    y = mode.from_tensor(mt.ones(3, 4), static_shapes=False)
+    mask = x > 0
+    assert (x[mask] + y[mask]).shape == x[mask].shape == x.masked_select(mask).shape
+    assert mask.nonzero().shape[0] is mask.nonzero().shape[0]
+    total = x.sum()
+    assert total.item() is total.item()
+    before = mask.nonzero().shape[0]
+    mask.logical_not_()
+    assert str(mask.nonzero().shape[0]) != str(before)
+    assert str((x > 0).nonzero().shape[0]) != str(before)
+
+
 def test_conditions_on_data(x):
     with pytest.raises(GuardOnDataDependentSymNode):
         bool(x.sum() > 0)

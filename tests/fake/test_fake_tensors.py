@@ -175,7 +175,13 @@ def test_meta_kernels_mix_with_numbers_alone():
     meta, near = mt.empty(2, 2, device="meta"), mt.ones(2, 2)
     for result in (meta + near[0, 0], near[0, 0] + meta, meta + 1, meta[near.long()], meta.copy_(near)):
         assert result.is_meta
-    for call in (lambda: meta + near, lambda: near + meta, lambda: mt.cat([meta, near]), lambda: near @ meta, lambda: meta.mul_(near)):
+    for call in (
+        lambda: meta + near,
+        lambda: near + meta,
+        lambda: mt.cat([meta, near]),
+        lambda: near @ meta,
+        lambda: meta.mul_(near),
+    ):
         with pytest.raises(RuntimeError, match="Tensor on device cpu is not on the expected device meta"):
             call()
     with pytest.raises(RuntimeError, match="mat1 and mat2 shapes cannot be multiplied"):

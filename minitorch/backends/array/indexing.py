@@ -8,13 +8,14 @@ the kernel raises the error itself, because no shape function sees values.
 from __future__ import annotations
 
 from minitorch.backends.array.common import SMALL, accumulate_dtype, contiguous, is_low_precision, is_writeable
-from minitorch.backends.array.elementwise import arranged, as_type
+from minitorch.backends.array.elementwise import arranged, as_type, order_of
 from minitorch.backends.array.layout import keeps_format, with_strides
 from minitorch.backends.array.registry import array_kernel
 from minitorch.core.promotion import result_type, result_type_of_two
 from minitorch.errors import OutOfBoundsError
 from minitorch.ops.shapes.common import broadcast_shapes
 from minitorch.ops.shapes.indexing import joined_strides, rows_strides
+from minitorch.ops.shapes.pointwise import elementwise_strides
 
 # Up to this many positions a Python loop is faster than a reduction.
 _FEW = 24
@@ -955,7 +956,7 @@ def flip_kernel(xp, self, dims):
             index[dim] = slice(None, None, -1)
         elif not -1 <= dim <= 0:
             raise ValueError
-    out = xp.empty_like(self, order="K")
+    out = xp.empty_like(self, order=order_of(self))
     out[...] = self[tuple(index)]
     return out
 
