@@ -22,6 +22,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from minitorch._C import _set_grad_enabled
@@ -148,8 +149,11 @@ class PythonKeyTracer(TracerBase):
         return made
 
 
+_PACKAGE = str(Path(__file__).parents[2])
+
+
 def _user_stack() -> str:
-    frames = [f for f in traceback.extract_stack() if "/minitorch/" not in f.filename.replace("\\", "/")]
+    frames = [f for f in traceback.extract_stack() if not f.filename.startswith(_PACKAGE)]
     return "".join(traceback.format_list(frames))
 
 
@@ -314,7 +318,9 @@ def proxy_call(mode: ProxyTorchDispatchMode, func: OpOverload, args: tuple, kwar
     out = func(*args, **kwargs)
     constant = None
     if func is ops.aten.lift_fresh_copy.default and out.numel() <= CONSTANT_NUMEL_LIMIT:
-        constant = args[0].clone()
+        if not _is_fake(args[0]):
+            with unset_all_infra_modes():
+                constant = args[0].clone()
     elif known and "nondeterministic_seeded" not in func.tags and _is_small(out):
         constant = _on_constants(tracer, func, args, kwargs)
     elif written:
