@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minitorch.compiler.runtime import make_boxed_func
 from minitorch.fx.graph_module import GraphModule
 from minitorch.fx.interpreter import Interpreter
 
@@ -24,5 +23,10 @@ def print_compile(module: GraphModule, example_inputs: Sequence[Any]) -> GraphMo
 
 
 def interpret(module: GraphModule, example_inputs: Sequence[Any]) -> Callable[[list[Any]], Any]:
-    """Run a graph node by node; values are let go after their last use."""
-    return make_boxed_func(Interpreter(module).run)
+    """Run a graph node by node; inputs and values are let go after their last use."""
+
+    def run(args: list[Any]) -> Any:
+        return Interpreter(module).boxed_run(args)  # one for each run: several may be under way
+
+    run._boxed_call = True  # type: ignore[attr-defined]
+    return run

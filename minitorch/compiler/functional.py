@@ -40,6 +40,8 @@ class InputInfo:
     changes_data, changes_geometry : bool
     update_requires_grad : bool
         Whether the new value is a differentiable output (Note [Which updates have a gradient]).
+    changes : int
+        How often the version of the input was raised; an operator may write without doing so (running statistics).
     new, old : tuple of (list, list, int) or None
         Shape, strides and offset after the call and before it, where they change; the offset counts from the other one.
     """
@@ -49,6 +51,7 @@ class InputInfo:
     changes_data: bool = False
     changes_geometry: bool = False
     update_requires_grad: bool = False
+    changes: int = 0
     new: tuple | None = None
     old: tuple | None = None
 
@@ -144,6 +147,7 @@ class Run:
             self.entered.append(primal)
         self.storages = [tensor.storage_cell for tensor in self.entered]
         self.before = [(t.node, tuple(t.shape), tuple(t.stride()), t.storage_offset()) for t in self.entered]
+        self.versions = [_version(t) for t in self.entered]
         self.tensors, result = function(self.entered)
         self.leaves, self.out_spec = tree_flatten(result)
         for tensor in (*self.entered, *self.leaves):
@@ -160,8 +164,10 @@ class Run:
         RuntimeError
             If an input was given another storage, or shows a part of its memory only.
         """
-        for tensor, storage, before, info in zip(self.entered, self.storages, self.before, inputs, strict=True):
+        facts = zip(self.entered, self.storages, self.before, self.versions, inputs, strict=True)
+        for tensor, storage, before, version, info in facts:
             node, shape, stride, offset = before
+            info.changes = _version(tensor) - version
             info.changes_data = storage.generation > 0
             now = (tuple(tensor.shape), tuple(tensor.stride()), tensor.storage_offset())
             info.changes_geometry = now != (shape, stride, offset) or tensor.handle.storage is not storage
@@ -228,6 +234,10 @@ class Run:
             index = _place(groups[cell], positions, graph_outputs)
             return OutputInfo(OutputKind.VIEW_OF_BASE, index=index, steps=steps, requires_grad=wants)
         return OutputInfo(OutputKind.GRAPH, index=_place(leaf, positions, graph_outputs))
+
+
+def _version(tensor: Any) -> int:
+    return 0 if tensor.is_inference() else tensor._version
 
 
 def _is_differentiable(value: Any) -> bool:
@@ -313,15 +323,19 @@ def write_updates(
     info: ProgramInfo, inputs: Sequence[Any], graph_outputs: Sequence[Any], data_written: bool = False
 ) -> None:
     """Give the inputs that a function changes their new values and geometry; the geometry alone where the graph did that."""
+    versions = [_version(target) for target in inputs]
     for position, index in enumerate([] if data_written else info.updated):
         item, target, value = info.inputs[index], inputs[index], graph_outputs[position]
         if item.changes_geometry:
             _change_geometry(item, target)
         with nullcontext() if item.update_requires_grad else no_grad():
             target.copy_(value)
-    for item, target in zip(info.inputs, inputs, strict=True):
+    for item, target, version in zip(info.inputs, inputs, versions, strict=True):
         if item.changes_geometry and (data_written or not item.changes_data):
             _change_geometry(item, target)
+        if (item.changes_data or item.changes_geometry) and not target.is_inference():
+            written = int(data_written and item.changes_data)  # by the graph, which raised it once
+            target.counter_of().version = version - written + item.changes
 
 
 def _change_geometry(item: InputInfo, target: Any) -> None:

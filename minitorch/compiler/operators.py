@@ -39,6 +39,8 @@ def is_impure(node: Node) -> bool:
         return True
     if node.op != "call_function":
         return node.op != "get_attr"
+    if isinstance(node.target, OpOverload) and not node.target._schema.returns:
+        return True  # an assertion, or something that only its author knows
     is_functional = isinstance(node.target, OpOverload) or getattr(node.target, "is_functional", False)
     return not (is_functional or is_scalar_arithmetic(node))
 

@@ -36,6 +36,7 @@ from minitorch.functionalize.wrapper import (
     wrap_value,
     wrap_view,
 )
+from minitorch.ops import functions as F
 from minitorch.ops.assemble import is_view
 from minitorch.ops.derived import DerivedOut, check_cast, check_out, warn_resize
 from minitorch.ops.registry import DECLARATIONS
@@ -45,7 +46,6 @@ from minitorch.tensor.memory import WRITES_ONE_VALUE, refuse_overlap
 # Operators that write, and those that return what would be written (Note [Operators without a kind]).
 FUNCTIONAL_FORMS = {
     "bernoulli_.Tensor": "bernoulli.Tensor",
-    "bernoulli_.float": "bernoulli.p",
     "cauchy_": "cauchy",
     "copy_": "copy",
     "embedding_renorm_": "embedding_renorm",
@@ -212,10 +212,14 @@ class InplaceKernel(Kernel):
             return target
         if op.basename not in WRITES_ONE_VALUE:
             refuse_overlap(op.basename, handle)
-        result = call_below(self.functional, self.completed(op, args), kwargs, level)
+        result = self.compute(handle, self.completed(op, args), kwargs, level)
         fit_result(op, result, target)
         handle.replace(result)
         return target
+
+    def compute(self, handle: FunctionalHandle, args: tuple, kwargs: dict | None, level: int) -> Any:
+        """Return what the functional form makes of the arguments; `handle` is that of the first."""
+        return call_below(self.functional, args, kwargs, level)
 
     def completed(self, op: Operator, args: tuple) -> tuple:
         """Return the arguments with defaults that the functional form does not have."""
@@ -224,6 +228,22 @@ class InplaceKernel(Kernel):
         while len(args) < len(theirs) and not theirs[len(args)].kwarg_only and not theirs[len(args)].has_default:
             args = (*args, ours[len(args)].default)
         return args
+
+
+class BernoulliKernel(InplaceKernel):
+    """``bernoulli_``: numbers are drawn in the order of memory, where the functional form draws row by row."""
+
+    __slots__ = ()
+
+    def compute(self, handle: FunctionalHandle, args: tuple, kwargs: dict | None, level: int) -> Any:
+        strides = handle.strides
+        order = sorted(range(len(strides)), key=lambda d: (-strides[d], d))
+        if order == list(range(len(strides))):
+            return call_below(self.functional, args, kwargs, level)
+        (first, *rest), kwargs = unwrapped_call(args, kwargs, level)
+        with below(level):
+            drawn = self.functional.call((F.permute(first, order), *rest), kwargs)
+            return F.permute(drawn, [order.index(d) for d in range(len(order))])
 
 
 class OutKernel(Kernel):
@@ -483,6 +503,7 @@ class CustomKernel(OutOfPlaceKernel):
         for target, value in zip(flat, tensors_in(results[count:]), strict=True):
             if handle_at(target, level) is not None:
                 target.handle.replace(value)
+                target.bump_version()
         found = tuple([wrapped(result, level) for result in results[:count]])
         return found if len(op.schema.returns) > 1 else found[0]
 
@@ -498,6 +519,8 @@ def kernel_of(op: Operator) -> Kernel:
         return LiftKernel()
     if name == "native_batch_norm":
         return BatchNormKernel()
+    if name == "bernoulli_.float":
+        return BernoulliKernel(OPERATORS["aten::bernoulli.p"])
     if name in FUNCTIONAL_FORMS:
         return InplaceKernel(OPERATORS["aten::" + FUNCTIONAL_FORMS[name]])
     if name in MUTATING_FORMS:

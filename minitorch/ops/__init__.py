@@ -12,4 +12,5 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from minitorch.dispatch.namespace import ops
 
-    return getattr(ops, name)
+    found = globals()[name] = getattr(ops, name)  # so that it is looked for once: generated code asks at each call
+    return found

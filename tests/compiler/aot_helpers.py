@@ -43,7 +43,7 @@ def observe(function, make):
         "inputs": [t.detach().clone() for t in inputs],
         "geometry": [(t.shape, t.stride(), t.storage_offset()) for t in inputs],
         "results": [(t.shape, t.stride(), t.dtype, t.requires_grad) for t in tensors],
-        "changed": [t._version > v for t, v in zip(inputs, versions, strict=True)],
+        "changed": [t._version - v for t, v in zip(inputs, versions, strict=True)],
         "requires": [t.requires_grad for t in inputs],
         "is_input": [[t is i for i in inputs] for t in tensors],
         "shares": [[t.data_ptr() == i.data_ptr() for i in (*inputs, *tensors)] for t in tensors if t.numel()],

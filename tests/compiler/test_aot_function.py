@@ -130,6 +130,16 @@ def test_changed_inputs(partition):
     assert not any(name.endswith("_") for i in range(2) for name in recorder.names(i))
 
 
+def test_versions_are_raised_as_often(partition):
+    def f(x, mean, var):
+        x.add_(1)
+        x[0].mul_(2)
+        y = F.batch_norm(x, mean, var, training=True)  # writes the statistics, and raises no version
+        return y, x.t().sub_(1)
+
+    check(f, plain(X, mt.zeros(4), mt.ones(4)), partition)
+
+
 def test_changes_by_views_and_after_reads(partition):
     def f(x, b):
         before = b * 1
@@ -296,6 +306,11 @@ def test_random_numbers_are_those_of_eager_mode(partition):
     assert "bernoulli" not in recorder.names(1)
 
 
+def test_random_numbers_in_the_order_of_memory(partition):
+    check(lambda x: F.dropout(x.t() * 2, 0.5) + mt.empty_like(x.t()).bernoulli_(0.5), leaves(X), partition)
+    check(lambda x: (x.t().bernoulli_(0.3), x[:, ::2].uniform_()), plain(X), partition)
+
+
 def test_tracing_draws_nothing(partition):
     state = mt.get_rng_state()
     aot_function(lambda x: mt.rand_like(x) * x, lambda module, _: lambda *args: (mt.zeros(3, 4), args[0]))(leaf(X))
@@ -402,11 +417,13 @@ def test_inference_and_its_compiler(partition):
         partition_fn=PARTITIONS[partition],
     )  # fmt: skip
     b = copied(X)
+    version = b._version
     with mt.no_grad():
         y, same = f(leaf(X), b)
     assert same is b
     assert mt.equal(b, X + 1)
     assert not y.requires_grad
+    assert b._version == version + 1
     assert not forward.graphs
     assert inference.names(0) == ["mul", "add", "copy_"]
     f(leaf(X), copied(X))

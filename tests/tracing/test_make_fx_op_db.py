@@ -15,6 +15,8 @@ READ_ELEMENTS = {
     "Tensor.item", "allclose", "equal", "is_nonzero", "nn.functional.gaussian_nll_loss", "nn.functional.one_hot",
     "segment_reduce",
 }  # fmt: skip
+# In some of their samples they decide by elements.
+DECIDED_BY_DATA = {"allclose", "equal", "is_nonzero", "nn.functional.ctc_loss", "nn.functional.one_hot", "tensor_split"}
 
 
 def copied(tensor, factor=1.0):
@@ -101,3 +103,38 @@ def test_inplace_methods(record):
     for sample in list(record.samples(dtype))[:4]:
         if sample.args and isinstance(sample.args[0], mt.Tensor):
             check(record, record.inplace, sample)
+
+
+@pytest.mark.op_db
+@pytest.mark.parametrize("tracing_mode", ["fake", "symbolic"])
+@pytest.mark.parametrize("record", op_db, ids=lambda record: record.name)
+def test_traces_without_elements(record, tracing_mode):
+    """Traced on fake tensors, and with symbolic sizes, a function gives a graph that does the same."""
+    pytest.importorskip("sympy")
+    for sample in list(record.samples(getattr(mt, record.dtypes[0])))[:3]:
+
+        def call(inputs, sample=sample):
+            remaining = iter(inputs)
+            given = sample.map(lambda _: next(remaining))
+            result = record.function(*given.args, **given.kwargs)
+            return tuple(result) if isinstance(result, (list, tuple)) else result
+
+        with mt.random.fork_rng():
+            mt.manual_seed(0)
+            try:
+                expected = flat(call([copied(t) for t in sample.tensors()]))
+            except (RuntimeError, TypeError, ValueError, IndexError):
+                continue
+            try:
+                graph = make_fx(call, tracing_mode=tracing_mode)([copied(t) for t in sample.tensors()])
+            except RuntimeError as error:
+                if type(error).__name__ not in ("GuardOnDataDependentSymNode", "DataDependentOutputException"):
+                    raise
+                assert record.name in DECIDED_BY_DATA
+                continue
+            mt.manual_seed(0)
+            result = flat(graph([copied(t) for t in sample.tensors()]))
+        if record.project is not None:
+            result, expected = flat(record.project(result)), flat(record.project(expected))
+        for i, (one, other) in enumerate(zip(result, expected, strict=True)):
+            assert_same(one, other, f"{record.name}{sample!r}, result {i}", "empty" not in record.name)
