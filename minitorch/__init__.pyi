@@ -85,6 +85,7 @@ from minitorch.tensor.tensor import Tensor as Tensor
 from minitorch.version import __version__ as __version__
 from minitorch import _C as _C
 from minitorch import _decomp as _decomp
+from minitorch import _dispatch as _dispatch
 from minitorch import _functorch as _functorch
 from minitorch import _ops as _ops
 from minitorch import _subclasses as _subclasses

@@ -9,6 +9,7 @@ composite is there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +23,10 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """Multiply by the transposed weight, and add the bias."""
     if bias is not None and input.ndim == 2:
         return F.addmm(bias, input, F.t(weight))
+    if bias is not None and bias.ndim == 1 and input.ndim and input.is_contiguous():
+        rows = F.view(input, [math.prod(input.shape[:-1]), input.shape[-1]])
+        product = F.addmm(bias, rows, F.t(weight))
+        return F.view(product, [*input.shape[:-1], weight.shape[0]])
     product = F.matmul(input, F.t(weight))
     return product if bias is None else F.add(product, bias)
 

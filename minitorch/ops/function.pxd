@@ -1,6 +1,6 @@
 cimport cython
 from minitorch.dispatch.operator cimport KeyedObject, Operator
-from minitorch.tensor.base cimport modes_active
+from minitorch.tensor.base cimport is_plain, modes_active
 
 cdef class CallPlan:
     cdef public Operator op

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from minitorch.core.symbolic import SymInt
 from minitorch.dispatch.operator import OPERATORS, KeyedObject, Operator
-from minitorch.tensor.base import modes_active
+from minitorch.tensor.base import is_plain, modes_active
 
 COMPILED = not __file__.endswith(".py")
 
@@ -27,6 +27,8 @@ class Mismatch(Exception):
 _make_plan = None
 _resolve = None
 _call_modes = None
+# Whether the class of a tensor takes calls over: plans do not tell, as they know lists by their type alone.
+_overrides = None
 
 
 def int_list(value):
@@ -62,11 +64,11 @@ def tensor_list(value):
     Raises
     ------
     Mismatch
-        If an element is no tensor.
+        If an element is no tensor, or of a class that takes calls over.
     """
     result = []
     for item in value:
-        if not isinstance(item, KeyedObject):
+        if not isinstance(item, KeyedObject) or (not is_plain(item) and _overrides(item)):
             raise Mismatch
         result.append(item)
     return result
@@ -368,9 +370,10 @@ def make_method(public_function):
     return call
 
 
-def set_binder(make_plan, resolve, call_modes):
+def set_binder(make_plan, resolve, call_modes, overrides):
     """Give this module the parts that run rarely."""
-    global _make_plan, _resolve, _call_modes
+    global _make_plan, _resolve, _call_modes, _overrides
+    _overrides = overrides
     _make_plan = make_plan
     _resolve = resolve
     _call_modes = call_modes

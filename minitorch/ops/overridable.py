@@ -23,7 +23,7 @@ from minitorch.tensor.tensor import Tensor
 PROPERTIES = (
     "H", "T", "__cuda_array_interface__", "_base", "_version", "data", "device", "dtype", "grad", "grad_fn", "imag", "is_cpu",
     "is_cuda", "is_leaf", "is_meta", "is_quantized", "is_sparse", "itemsize", "layout", "mH", "mT", "nbytes", "ndim",
-    "output_nr", "real", "requires_grad", "retains_grad", "shape",
+    "real", "requires_grad", "retains_grad", "shape",
 )  # fmt: skip
 METHODS = (
     "__and__", "__array__", "__bool__", "__complex__", "__contains__", "__deepcopy__", "__dir__", "__dlpack__",
@@ -43,6 +43,23 @@ _lock = threading.Lock()
 _hooked = 0  # how many modes hold the hooks of `Tensor`
 
 
+class _Default:
+    """A field of tensors where the core runs interpreted: in the instance's dictionary, or as the class has it."""
+
+    def __init__(self, name: str, value: Any):
+        self.name = name
+        self.value = value
+
+    def __get__(self, tensor: Any, owner: Any = None) -> Any:
+        return tensor.__dict__.get(self.name, self.value)
+
+    def __set__(self, tensor: Any, value: Any) -> None:
+        tensor.__dict__[self.name] = value
+
+    def __delete__(self, tensor: Any) -> None:
+        tensor.__dict__.pop(self.name, None)
+
+
 class Hook:
     """Stands for an attribute of `Tensor` in a class (Note [Hooks]).
 
@@ -59,6 +76,8 @@ class Hook:
         self.name = name
         self.original = original
         self.is_method = is_method
+        if not is_method and not hasattr(original, "__get__"):
+            original = _Default(name, original)
         self.get: Any = original if is_method else original.__get__
         self.set: Any = getattr(original, "__set__", None)
         self.delete: Any = getattr(original, "__delete__", None)
@@ -88,7 +107,9 @@ class Hook:
     def __delete__(self, tensor: Any) -> None:
         if self.is_method:
             tensor.__dict__.pop(self.name)
-        elif self.delete is None or _passes(sys._getframe(1), tensor):
+        elif self.delete is None:
+            raise AttributeError(f"attribute {self.name!r} of 'Tensor' objects cannot be deleted")
+        elif _passes(sys._getframe(1), tensor):
             self.delete(tensor)
         else:
             _ask(self.delete, (tensor,), {})

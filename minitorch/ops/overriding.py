@@ -116,7 +116,7 @@ def call_function_modes(function: Function, args: tuple, kwargs: dict | None) ->
 
 def ask_mode(public: Any, args: tuple, kwargs: dict, relevant: tuple | None = None) -> Any:
     """Call the handler of the innermost mode, which is off meanwhile."""
-    state = current()
+    state: Any = current()
     modes = state.function_modes
     mode = modes[-1]
     state.function_modes = modes[:-1]
@@ -260,7 +260,7 @@ class TorchFunctionMode:
         from minitorch.ops.overridable import hook_tensor
 
         hook_tensor(1)
-        state = current()
+        state: Any = current()
         state.function_modes = [*(state.function_modes or []), self]
         count_function_modes(1)
         return self
@@ -269,7 +269,7 @@ class TorchFunctionMode:
         from minitorch.ops.overridable import hook_tensor
 
         count_function_modes(-1)
-        state = current()
+        state: Any = current()
         state.function_modes = state.function_modes[:-1] or None
         hook_tensor(-1)
 

@@ -20,7 +20,7 @@ from minitorch.core.device import device as device_class
 from minitorch.core.device import dispatch_key_name, use_device_type
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.core.meta_array import MetaArray
-from minitorch.dispatch.keys import AUTOGRAD_KEYS, CONJUGATE, NEGATIVE, ZERO_TENSOR
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, CONJUGATE, NEGATIVE, ZERO_TENSOR
 from minitorch.dispatch.local_state import ExcludeKeysGuard, current
 from minitorch.dispatch.tensor_keys import inference_keys, tensor_keys
 from minitorch.tensor.base import Storage, make_storage, new_tensor
@@ -148,6 +148,8 @@ def rebuild_tensor(
         keys = tensor_keys("Dense", memory_of_root(storage.root).key)
         result = new_tensor(handle, inference_keys(keys) if current().inference_mode else keys)
     result.storage_cell = storage
+    if result.key_set & AD_INPLACE_OR_VIEW:
+        result.version_counter = storage  # one for all that show it
     for number, bit in _NUMBERED_BITS:
         if bits & number:
             result.key_set |= bit

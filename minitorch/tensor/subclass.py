@@ -78,8 +78,8 @@ class AskingArray(MetaArray):
         self._storage_size = declared.storage_size
 
     def _ask(self, name: str) -> Any:
-        tensor = self._tensor()
-        cls = type(tensor)
+        tensor: Any = self._tensor()
+        cls: Any = type(tensor)
         result = cls.__torch_dispatch__(_operator(name), (cls,), (tensor,), {})
         if result is NotImplemented:
             raise TypeError(
@@ -126,8 +126,8 @@ class AskingArray(MetaArray):
             return None
         if memory_format is contiguous_format:
             return bool(self._ask("aten::is_contiguous"))
-        tensor = self._tensor()
-        cls = type(tensor)
+        tensor: Any = self._tensor()
+        cls: Any = type(tensor)
         operator = _operator("aten::is_contiguous.memory_format")
         return bool(cls.__torch_dispatch__(operator, (cls,), (tensor, memory_format), {}))
 
@@ -200,13 +200,14 @@ def make_subclass(cls: Any, data: TensorBase, require_grad: bool = False, *, dev
         raise TypeError(f"_make_subclass: cls must be a subclass of Tensor, but is {cls!r}")
     if not isinstance(data, TensorBase):
         raise TypeError(f"_make_subclass(): argument 'data' must be Tensor, not {type(data).__name__}")
-    keys = data.key_set
+    source: Any = data
+    keys = source.key_set
     if device_for_backend_keys is not None:
         backend = parse_key(device_class(device_for_backend_keys).key_name).bits & BACKEND_MASK
         keys = keys & FUNCTIONALITY_MASK | backend
-    result = TensorBase.__new__(cls)
-    result.handle, result.key_set = data.handle, class_keys(cls, keys)
-    result.storage_cell, result.version_counter = data.storage_of(), data.version_counter
+    result: Any = TensorBase.__new__(cls)
+    result.handle, result.key_set = source.handle, class_keys(cls, keys)
+    result.storage_cell, result.version_counter = source.storage_of(), source.version_counter
     result.tracked = True
     if require_grad:
         _ask_for_gradient(result)
@@ -300,7 +301,7 @@ def make_wrapper_subclass(
     offset = (storage_offset or 0) * itemsize
     handle = DeclaredArray(shape, dtype.np, steps, offset, storage_size, device, layout)
     keys = tensor_keys(_FUNCTIONALITY_OF_LAYOUT.get(layout.name, "Dense"), device.key_name)
-    result = TensorBase.__new__(cls)
+    result: Any = TensorBase.__new__(cls)
     result.handle = handle
     result.key_set = python_keys(inference_keys(keys) if current().inference_mode else keys)
     result.tracked = True

@@ -110,7 +110,7 @@ def return_and_correct_aliasing(func: OpOverload, args: tuple, kwargs: dict[str,
             value = args[index] if index < len(args) and not argument.kwarg_only else keywords.get(argument.name)
             if value is None:
                 continue
-            if declared.alias_info.is_write:
+            if declared.alias_info is not None and declared.alias_info.is_write:
                 values[place] = value
             elif isinstance(value, TensorBase):
                 _alias_storage(values[place], value)

@@ -302,7 +302,8 @@ _RULES = {
     " test_a_function_for_a_mode_is_for_that_very_class test_a_function_for_the_class_of_a_tensor"
     " test_a_function_for_a_transform; namespace: test_py_impl_rules",
     "D3": "higher: test_a_missing_rule_names_the_operator_and_the_key test_levels_run_in_order"
-    " test_tensors_are_found_at_any_depth test_default_fallthroughs test_modes_must_opt_in test_rules_of_transforms test_rules_of_the_classes_of_tensors",
+    " test_tensors_are_found_at_any_depth test_default_fallthroughs test_modes_must_opt_in test_rules_of_transforms"
+    " test_rules_of_the_classes_of_tensors",
     "D4": "higher: test_pre_dispatch_modes_stand_above_autograd test_pre_dispatch_slots"
     " test_pre_dispatch_modes_and_higher_order_operators",
     # 6.2: autocast

@@ -44,3 +44,10 @@ def test_meta_agrees(record):
     assert run(record, mode)
     if not mode.compared:
         pytest.skip("nothing that meta could do")
+
+
+def test_flip_of_an_expanded_tensor():
+    """What the comparison with meta found: the CPU kept the order of memory that is not there."""
+    x = mt.ones(3).expand(2, 3)
+    with CrossReferenceMode():
+        assert mt.flip(x, [0]).stride() == (3, 1)

@@ -203,13 +203,16 @@ def test_operators_with_a_kernel_of_their_own_are_seen_in_pytorch_s_pieces():
     linear = minitorch.nn.functional.linear
     assert seen_under(lambda: linear(x, w)) == ["aten.t.default", "aten.mm.default"]
     assert seen_under(lambda: linear(x, w, b)) == ["aten.t.default", "aten.addmm.default"]
+    flat = ["aten.view.default", "aten.t.default", "aten.addmm.default", "aten.view.default"]
+    for shape in ((2, 5, 3), (3,)):
+        assert seen_under(lambda shape=shape: linear(minitorch.ones(shape), w, b))[1:] == flat
     assert seen_under(lambda: x.square()) == ["aten.pow.Tensor_Scalar"]
     image = minitorch.ones(1, 1, 4, 4)
     assert seen_under(lambda: minitorch.nn.functional.max_pool2d(image, 2)) == ["aten.max_pool2d_with_indices.default"]
     with minitorch.inference_mode():
         assert seen_under(lambda: linear(x, w)) == ["aten.linear.default"]
     # The results and gradients are those of the operator as a whole.
-    for shape in ((2, 3), (2, 5, 3)):
+    for shape in ((2, 3), (2, 5, 3), (3,)):
         x, w = (minitorch.rand(shape, requires_grad=True), minitorch.rand(4, 3, requires_grad=True))
         whole = linear(x, w, b)
         with Recording():

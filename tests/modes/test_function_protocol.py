@@ -40,7 +40,7 @@ def make_seeing(torch, seen):
 CALLS = {
     **{f"property {name}": (lambda torch, x, name=name: getattr(x, name)) for name in (
         "shape", "dtype", "device", "layout", "grad", "T", "mT", "H", "mH", "data", "requires_grad", "is_leaf", "grad_fn", "ndim",
-        "itemsize", "nbytes", "real", "is_cuda", "is_cpu", "is_meta", "is_sparse", "is_quantized", "output_nr", "_version",
+        "itemsize", "nbytes", "real", "is_cuda", "is_cpu", "is_meta", "is_sparse", "is_quantized", "_version",
         "retains_grad",
     )},
     **{f"method {name}": (lambda torch, x, name=name: getattr(x, name)()) for name in (
@@ -83,6 +83,19 @@ def test_handlers_see_what_they_see_in_torch(torch, name):
         result = CALLS[name](lib, x)
         found[lib.__name__] = (seen, type(result).__name__)
     assert found["minitorch"] == found["torch"]
+
+
+def test_tensors_in_lists_are_asked_whatever_was_called_before():
+    seen: list[str] = []
+    x = minitorch.ones(2).as_subclass(make_seeing(minitorch, seen))
+    minitorch.cat([minitorch.ones(2)])
+    minitorch.stack((minitorch.ones(2),))
+    seen.clear()
+    assert type(minitorch.cat([x])) is type(x)
+    minitorch.stack((minitorch.ones(2), x))
+    assert seen == ["cat", "stack"]
+    assert minitorch.cat([minitorch.ones(2)]).tolist() == [1.0, 1.0]
+    assert seen == ["cat", "stack"]
 
 
 class Like:

@@ -129,14 +129,43 @@ def test_display(capsys):
     assert "aten.mm" in capsys.readouterr().out
 
 
+PROGRAMS = {
+    "a CNN": lambda lib: (
+        lib.nn.Sequential(lib.nn.Conv2d(3, 4, 3), lib.nn.ReLU(), lib.nn.Flatten(), lib.nn.Linear(64, 5)),
+        lib.ones(2, 3, 6, 6, requires_grad=True),
+    ),
+    "transposed convolution": lambda lib: (
+        lib.nn.Sequential(lib.nn.ConvTranspose2d(3, 4, 3, stride=2, padding=1), lib.nn.ReLU()),
+        lib.ones(2, 3, 5, 5, requires_grad=True),
+    ),
+    "convolution in 3 dimensions": lambda lib: (lib.nn.Conv3d(2, 3, 2, stride=2), lib.ones(1, 2, 4, 4, 4, requires_grad=True)),
+    "rows in 3 dimensions": lambda lib: (lib.nn.Linear(3, 4), lib.ones(2, 5, 3)),
+    "attention": lambda lib: (Attention(lib), lib.ones(2, 5, 8)),
+}  # fmt: skip
+
+
+def Attention(lib):
+    class Attention(lib.nn.Module):
+        """By its products, which both libraries count."""
+
+        def __init__(self):
+            super().__init__()
+            self.project = lib.nn.Linear(8, 24)
+
+        def forward(self, x):
+            query, key, value = self.project(x).chunk(3, -1)
+            return (query @ key.transpose(1, 2)).softmax(-1) @ value
+
+    return Attention()
+
+
 @pytest.mark.oracle
-def test_counts_agree_with_the_reference(torch):
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_counts_agree_with_the_reference(torch, name):
     from torch.utils.flop_counter import FlopCounterMode as Reference
 
     def program(lib, counter):
-        torch_like = lib
-        net = lib.nn.Sequential(lib.nn.Conv2d(3, 4, 3), lib.nn.ReLU(), lib.nn.Flatten(), lib.nn.Linear(64, 5))
-        x = torch_like.ones(2, 3, 6, 6, requires_grad=True)
+        net, x = PROGRAMS[name](lib)
         with counter:
             net(x).sum().backward()
         return {

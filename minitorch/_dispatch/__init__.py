@@ -1,0 +1,1 @@
+"""PyTorch's path of the Python dispatcher."""
