@@ -43,6 +43,23 @@ _lock = threading.Lock()
 _hooked = 0  # how many modes hold the hooks of `Tensor`
 
 
+class _Default:
+    """A field of tensors where the core runs interpreted: in the instance's dictionary, or as the class has it."""
+
+    def __init__(self, name: str, value: Any):
+        self.name = name
+        self.value = value
+
+    def __get__(self, tensor: Any, owner: Any = None) -> Any:
+        return tensor.__dict__.get(self.name, self.value)
+
+    def __set__(self, tensor: Any, value: Any) -> None:
+        tensor.__dict__[self.name] = value
+
+    def __delete__(self, tensor: Any) -> None:
+        tensor.__dict__.pop(self.name, None)
+
+
 class Hook:
     """Stands for an attribute of `Tensor` in a class (Note [Hooks]).
 
@@ -59,6 +76,8 @@ class Hook:
         self.name = name
         self.original = original
         self.is_method = is_method
+        if not is_method and not hasattr(original, "__get__"):
+            original = _Default(name, original)
         self.get: Any = original if is_method else original.__get__
         self.set: Any = getattr(original, "__set__", None)
         self.delete: Any = getattr(original, "__delete__", None)

@@ -98,6 +98,19 @@ def test_tensors_in_lists_are_asked_whatever_was_called_before():
     assert seen == ["cat", "stack"]
 
 
+def test_elements_of_lists_are_asked_whatever_was_called_before():
+    class Says(minitorch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return "says"
+
+    x = minitorch.ones(2)
+    other = x.as_subclass(Says)
+    minitorch.cat([x, x])  # the plan that is kept for a list
+    assert minitorch.cat([other, other]) == minitorch.cat([x, other]) == minitorch.cat((other,)) == "says"
+    assert type(minitorch.cat([x, x])) is minitorch.Tensor
+
+
 class Like:
     """No tensor, and taken for one."""
 
