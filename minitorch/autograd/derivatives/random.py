@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minitorch.autograd.derivatives.registry import derivative
+from minitorch.autograd.derivatives.special_functions import not_implemented
 from minitorch.ops import functions as F
 
 
@@ -58,8 +59,27 @@ def _without_formula(name):
 
 
 derivative("binomial", prob=_without_formula("binomial"))
-derivative("_standard_gamma", self=_without_formula("_standard_gamma"))
-derivative("_sample_dirichlet", self=_without_formula("_sample_dirichlet"))
+
+
+def _dirichlet_backward(grad, self, result):
+    """A component grows with its own concentration at the cost of the others, in proportion."""
+    share = F._dirichlet_grad(result, self, F.sum(self, -1, keepdim=True).expand_as(self))
+    return share * (grad - F.sum(grad * result, -1, keepdim=True))
+
+
+derivative("_standard_gamma", self=lambda grad, self, result: grad * F._standard_gamma_grad(self, result))
+derivative("_sample_dirichlet", self=_dirichlet_backward)
+derivative(
+    "_standard_gamma_grad",
+    self=not_implemented("_standard_gamma_grad", "self"),
+    output=not_implemented("_standard_gamma_grad", "output"),
+)
+derivative(
+    "_dirichlet_grad",
+    x=not_implemented("_dirichlet_grad", "x"),
+    alpha=not_implemented("_dirichlet_grad", "alpha"),
+    total=not_implemented("_dirichlet_grad", "total"),
+)
 derivative("normal.Tensor_float", mean=_zeros, result="zero")
 derivative("normal.float_Tensor", std=_zeros, result="zero")
 derivative("normal.Tensor_Tensor", mean=_zeros, std=_zeros, result="zero")
