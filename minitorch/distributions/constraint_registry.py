@@ -91,12 +91,16 @@ def _independent(constraint, registry):
 
 @_both(constraints.greater_than, constraints.greater_than_eq)
 def _greater_than(constraint, registry):
-    return transforms.ComposeTransform([transforms.ExpTransform(), transforms.AffineTransform(constraint.lower_bound, 1)])
+    return transforms.ComposeTransform(
+        [transforms.ExpTransform(), transforms.AffineTransform(constraint.lower_bound, 1)]
+    )
 
 
 @_both(constraints.less_than)
 def _less_than(constraint, registry):
-    return transforms.ComposeTransform([transforms.ExpTransform(), transforms.AffineTransform(constraint.upper_bound, -1)])
+    return transforms.ComposeTransform(
+        [transforms.ExpTransform(), transforms.AffineTransform(constraint.upper_bound, -1)]
+    )
 
 
 @_both(constraints.interval, constraints.half_open_interval)
@@ -104,7 +108,9 @@ def _interval(constraint, registry):
     lower, upper = constraint.lower_bound, constraint.upper_bound
     if is_number(lower) and lower == 0 and is_number(upper) and upper == 1:
         return transforms.SigmoidTransform()
-    return transforms.ComposeTransform([transforms.SigmoidTransform(), transforms.AffineTransform(lower, upper - lower)])
+    return transforms.ComposeTransform(
+        [transforms.SigmoidTransform(), transforms.AffineTransform(lower, upper - lower)]
+    )
 
 
 @_both(constraints.corr_cholesky)

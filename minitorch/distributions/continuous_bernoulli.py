@@ -38,7 +38,11 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
     _mean_carrier_measure = 0  # type: ignore[assignment]
 
     def __init__(
-        self, probs: Any = None, logits: Any = None, lims: tuple[float, float] = (0.499, 0.501), validate_args: bool | None = None
+        self,
+        probs: Any = None,
+        logits: Any = None,
+        lims: tuple[float, float] = (0.499, 0.501),
+        validate_args: bool | None = None,
     ) -> None:
         self._set_parameter(probs, logits)
         if probs is not None:

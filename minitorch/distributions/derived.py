@@ -137,7 +137,10 @@ class TransformedDistribution(Distribution):
     arg_constraints = {}  # type: ignore[assignment]
 
     def __init__(
-        self, base_distribution: Distribution, transforms: Transform | list[Transform], validate_args: bool | None = None
+        self,
+        base_distribution: Distribution,
+        transforms: Transform | list[Transform],
+        validate_args: bool | None = None,
     ) -> None:
         if isinstance(transforms, Transform):
             transforms = [transforms]
@@ -151,7 +154,9 @@ class TransformedDistribution(Distribution):
         base_event_dim = len(base_distribution.event_shape)
         base_shape = base_distribution.batch_shape + base_distribution.event_shape
         if len(base_shape) < inside:
-            raise ValueError(f"base_distribution needs to have shape with size at least {inside}, but got {base_shape}.")
+            raise ValueError(
+                f"base_distribution needs to have shape with size at least {inside}, but got {base_shape}."
+            )
         shape = Size(whole.forward_shape(base_shape))
         # Parameters of transforms may widen the batch of the base.
         needed = Size(whole.inverse_shape(shape))
@@ -268,7 +273,9 @@ class MixtureSameFamily(Distribution):
         self._component_distribution = component_distribution
         self._num_component = count
         self._event_ndims = len(component_distribution.event_shape)
-        super().__init__(component_distribution.batch_shape[:-1], component_distribution.event_shape, validate_args=validate_args)
+        super().__init__(
+            component_distribution.batch_shape[:-1], component_distribution.event_shape, validate_args=validate_args
+        )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
         """Return the mixture with both distributions expanded; the mixture's own batch may be a part of the components'."""

@@ -173,7 +173,9 @@ class Binomial(BinaryParameter):
     arg_constraints = {"total_count": constraints.nonnegative_integer, **_EITHER}  # type: ignore[assignment]
     has_enumerate_support = True
 
-    def __init__(self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         (self.total_count,) = self._set_parameter(probs, logits, total_count)
         super().__init__(self._param.shape, validate_args=validate_args)
 
@@ -251,7 +253,9 @@ class NegativeBinomial(BinaryParameter):
     }
     support = constraints.nonnegative_integer  # type: ignore[assignment]
 
-    def __init__(self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         (self.total_count,) = self._set_parameter(probs, logits, total_count)
         super().__init__(self._param.shape, validate_args=validate_args)
 

@@ -234,11 +234,10 @@ class Dirichlet(ExponentialFamily):
 
     @property
     def mode(self) -> Tensor:
-        """A corner where all concentrations are below 1."""
+        """Where all concentrations are below 1 each corner has infinite density, and the first one is returned."""
         more = F.clamp(self.concentration - 1, min=0.0)
-        inside = more / more.sum(-1, True)
-        corner = F.one_hot(self.concentration.argmax(-1), self.concentration.shape[-1]).type_as(inside)
-        return F.where((self.concentration < 1).all(-1, keepdim=True), corner, inside)
+        corner = (F.arange(more.shape[-1], device=more.device) == 0).to(more.dtype)
+        return F.where((self.concentration < 1).all(-1, keepdim=True), corner, more / more.sum(-1, True))
 
     @property
     def variance(self) -> Tensor:

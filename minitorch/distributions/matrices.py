@@ -107,7 +107,10 @@ class Wishart(_ByCovariance, ExponentialFamily):
         validate_args: bool | None = None,
     ) -> None:
         given = the_one_given(
-            AssertionError, covariance_matrix=covariance_matrix, precision_matrix=precision_matrix, scale_tril=scale_tril
+            AssertionError,
+            covariance_matrix=covariance_matrix,
+            precision_matrix=precision_matrix,
+            scale_tril=scale_tril,
         )
         ((name, matrix),) = given.items()
         if matrix.dim() < 2:

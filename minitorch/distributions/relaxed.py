@@ -36,7 +36,9 @@ class LogitRelaxedBernoulli(BinaryParameter):
     has_rsample = True
     _not_expanded = frozenset({"temperature"})
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         self.temperature = temperature
         self._set_parameter(probs, logits)
         super().__init__(self._param.shape, validate_args=validate_args)
@@ -71,7 +73,9 @@ class RelaxedBernoulli(TransformedDistribution):
     support = constraints.unit_interval  # type: ignore[assignment]
     has_rsample = True  # type: ignore[assignment]
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
@@ -108,7 +112,9 @@ class ExpRelaxedCategorical(_OfCategorical):
     has_rsample = True
     _not_expanded = frozenset({"temperature"})
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         self._categorical = Categorical(probs, logits)
         self.temperature = temperature
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
@@ -149,7 +155,9 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     support = constraints.simplex  # type: ignore[assignment]
     has_rsample = True  # type: ignore[assignment]
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+    def __init__(
+        self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 

@@ -207,7 +207,9 @@ class Gumbel(TransformedDistribution):
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
-        base = Uniform(filled(self.loc, tiny(self.loc)), filled(self.loc, 1 - eps(self.loc)), validate_args=validate_args)
+        base = Uniform(
+            filled(self.loc, tiny(self.loc)), filled(self.loc, 1 - eps(self.loc)), validate_args=validate_args
+        )
         # -log(-log(u)), moved and scaled
         minus_log = [ExpTransform().inv, AffineTransform(loc=0, scale=-filled(self.scale, 1.0))]
         last = AffineTransform(loc=self.loc, scale=-self.scale)

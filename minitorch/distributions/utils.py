@@ -142,7 +142,11 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
                          "square D x D matrix.")  # fmt: skip
     result = vec.new_zeros((*vec.shape[:-1], rounded, rounded))
     rows, columns = lower_indices(rounded, diag, vec)
-    return F.index_put(result.movedim(-2, 0).movedim(-1, 1), [rows, columns], vec.movedim(-1, 0)).movedim(1, -1).movedim(0, -1)
+    return (
+        F.index_put(result.movedim(-2, 0).movedim(-1, 1), [rows, columns], vec.movedim(-1, 0))
+        .movedim(1, -1)
+        .movedim(0, -1)
+    )
 
 
 def lower_indices(size: int, diag: int, like: Tensor) -> tuple[Tensor, Tensor]:

@@ -95,6 +95,8 @@ def kl_divergence(p: Any, q: Any) -> Tensor:
     kinds = type(p), type(q)
     function = _KL_REGISTRY.get(kinds) or _KL_MEMOIZE.get(kinds) or _found(*kinds)
     if function is None:
-        raise NotImplementedError(f"No KL(p || q) is implemented for p type {kinds[0].__name__} and q type {kinds[1].__name__}")
+        raise NotImplementedError(
+            f"No KL(p || q) is implemented for p type {kinds[0].__name__} and q type {kinds[1].__name__}"
+        )
     _KL_MEMOIZE[kinds] = function
     return function(p, q)

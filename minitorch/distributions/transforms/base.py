@@ -350,7 +350,9 @@ class IndependentTransform(Transform):
     @staticmethod
     def _check(value: Any, event_dim: int) -> None:
         if value.dim() < event_dim:
-            raise ValueError(f"Too few dimensions on input: events have {event_dim}, and the shape is {tuple(value.shape)}")
+            raise ValueError(
+                f"Too few dimensions on input: events have {event_dim}, and the shape is {tuple(value.shape)}"
+            )
 
     def log_abs_det_jacobian(self, x: Any, y: Any) -> Any:
         """Return the base's logarithm, summed over the reinterpreted dimensions."""
@@ -417,7 +419,9 @@ class ReshapeTransform(Transform):
     @staticmethod
     def _changed(shape: Any, old: Size, new: Size) -> Size:
         if len(shape) < len(old):
-            raise ValueError(f"Too few dimensions on input: events have shape {tuple(old)}, and the shape is {tuple(shape)}")
+            raise ValueError(
+                f"Too few dimensions on input: events have shape {tuple(old)}, and the shape is {tuple(shape)}"
+            )
         cut = len(shape) - len(old)
         if tuple(shape[cut:]) != tuple(old):
             raise ValueError(f"Shape mismatch: expected {tuple(old)} but got {tuple(shape[cut:])}")

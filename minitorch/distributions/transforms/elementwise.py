@@ -349,7 +349,9 @@ class CatTransform(_PartsTransform):
 
     def _cut(self, value):
         if not -value.dim() <= self.dim < value.dim() or value.shape[self.dim] != self.length:
-            raise AssertionError(f"dim {self.dim} of a value of shape {tuple(value.shape)} must have length {self.length}")
+            raise AssertionError(
+                f"dim {self.dim} of a value of shape {tuple(value.shape)} must have length {self.length}"
+            )
         return list(F.split(value, self.lengths, self.dim))
 
     def _joined(self, parts):
