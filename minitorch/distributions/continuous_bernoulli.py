@@ -8,7 +8,7 @@ from typing import Any
 from minitorch.core.size import Size
 from minitorch.distributions import constraints
 from minitorch.distributions.discrete import cross_entropy
-from minitorch.distributions.distribution import all_true
+from minitorch.distributions.distribution import all_true, as_text
 from minitorch.distributions.exp_family import ExponentialFamily
 from minitorch.distributions.parameters import BinaryParameter
 from minitorch.distributions.utils import broadcast_all, clamp_probs, lazy_property, logits_to_probs, uniforms
@@ -49,7 +49,7 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
             # before they are clamped, when they always are probabilities
             check = self._validate_args if validate_args is None else validate_args
             if check and not all_true(constraints.unit_interval.check(self.probs)):
-                raise ValueError(f"The parameter probs has invalid values:\n{self.probs}")
+                raise ValueError(f"The parameter probs has invalid values:\n{as_text(self.probs)}")
             self.probs = clamp_probs(self.probs)
         self._lims = lims
         super().__init__(self._param.shape, validate_args=validate_args)

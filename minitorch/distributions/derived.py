@@ -339,11 +339,10 @@ class MixtureSameFamily(Distribution):
     def sample(self, sample_shape: Any = Size()) -> Tensor:
         """Return for each draw that of a component, of which each has made one."""
         with no_grad():
-            chosen = self._mixture_distribution.sample(sample_shape)
+            # Where the mixture's batch broadcasts to that of the components, each element chooses for itself.
+            chosen = self._mixture_distribution.expand(self._batch_shape).sample(sample_shape)
             draws = self._component_distribution.sample(sample_shape)
             at = len(sample_shape) + len(self._batch_shape)
-            # The mixture's batch may broadcast to that of the components.
-            chosen = chosen.expand(tuple(draws.shape[:at]))
             index = chosen.reshape(tuple(chosen.shape) + (1,) * (self._event_ndims + 1))
             index = index.expand(tuple(chosen.shape) + (1,) + tuple(self._event_shape))
             return draws.gather(at, index).squeeze(at)

@@ -8,7 +8,7 @@ from typing import Any
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.core.size import Size
 from minitorch.distributions import constraints
-from minitorch.distributions.distribution import all_true
+from minitorch.distributions.distribution import all_true, as_text
 from minitorch.distributions.exp_family import ExponentialFamily
 from minitorch.distributions.gamma import Gamma
 from minitorch.distributions.parameters import BinaryParameter
@@ -118,7 +118,7 @@ class Geometric(BinaryParameter):
         if self._validate_args and probs is not None and not all_true(self.probs > 0):
             raise ValueError(
                 f"Expected parameter probs ({type(self.probs).__name__} of shape {tuple(self.probs.shape)}) of distribution "
-                f"{self!r} to be positive but found invalid values:\n{self.probs}"
+                f"{self!r} to be positive but found invalid values:\n{as_text(self.probs)}"
             )
 
     @property

@@ -20,6 +20,11 @@ def all_true(condition: Any) -> bool:
     return not has_values(condition) or bool(innermost(condition).all())
 
 
+def as_text(value: Any) -> str:
+    """Return the text of a value: of a tensor of one element the number, but where that is one of several examples not."""
+    return f"{value}" if not is_tensor(value) or innermost(value) is value else repr(value)
+
+
 class Distribution:
     """A family of random variables with given parameters.
 
@@ -107,7 +112,7 @@ class Distribution:
             if not all_true(constraint.check(value)):
                 raise ValueError(
                     f"Expected parameter {name} ({type(value).__name__} of shape {tuple(value.shape)}) of distribution {self!r} "
-                    f"to satisfy the constraint {constraint!r}, but found invalid values:\n{value}"
+                    f"to satisfy the constraint {constraint!r}, but found invalid values:\n{as_text(value)}"
                 )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
@@ -275,7 +280,7 @@ class Distribution:
         if not all_true(support.check(value)):
             raise ValueError(
                 f"Expected value argument ({type(value).__name__} of shape {shape}) to be within the support ({support!r}) of the "
-                f"distribution {self!r}, but found invalid values:\n{value}"
+                f"distribution {self!r}, but found invalid values:\n{as_text(value)}"
             )
 
     def __repr__(self) -> str:
@@ -284,5 +289,5 @@ class Distribution:
         return f"{type(self).__name__}({', '.join(f'{name}: {_brief(value)}' for name, value in own.items())})"
 
 
-def _brief(value: Any) -> Any:
-    return value if not is_tensor(value) or value.numel() == 1 else value.shape
+def _brief(value: Any) -> str:
+    return as_text(value if not is_tensor(value) or value.numel() == 1 else value.shape)

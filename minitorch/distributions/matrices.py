@@ -13,7 +13,7 @@ from minitorch.distributions.distribution import Distribution, all_true
 from minitorch.distributions.exp_family import ExponentialFamily
 from minitorch.distributions.gamma import Beta, Chi2
 from minitorch.distributions.multivariate_normal import _ByCovariance, log_diagonal, the_one_given
-from minitorch.distributions.utils import broadcast_all, eps, is_number, lower_indices, tiny
+from minitorch.distributions.utils import broadcast_all, eps, is_number, lower_indices, tiny, with_elements
 from minitorch.functional import broadcast_shapes
 from minitorch.ops import functions as F
 from minitorch.tensor.creation import tensor
@@ -47,10 +47,11 @@ class LKJCholesky(Distribution):
             raise ValueError(f"Expected dim to be an integer greater than or equal to 2. Found dim={dim}.")
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
-        # Row k + 1 leaves the diagonal a share of its norm that has a beta distribution; row 0, which has no choice, is drawn too.
-        places = F.clamp(F.arange(-1, dim - 1, dtype=self.concentration.dtype, device=self.concentration.device), min=0)
-        first = places + 0.5
-        second = (self.concentration + 0.5 * (dim - 2)).unsqueeze(-1) - 0.5 * places
+        # What row k, with k elements below the diagonal, leaves of its norm to the diagonal has a beta distribution; row 0, which
+        # has none, is drawn too, like row 1.
+        halves = 0.5 * F.clamp(F.arange(dim, dtype=self.concentration.dtype, device=self.concentration.device), min=1)
+        first = halves
+        second = (self.concentration + 0.5 * (dim - 1)).unsqueeze(-1) - halves
         self._beta = Beta(first, second, validate_args=validate_args)
         super().__init__(self.concentration.shape, (dim, dim), validate_args=validate_args)
 
@@ -173,8 +174,7 @@ class Wishart(_ByCovariance, ExponentialFamily):
         below = (*sample_shape, *self._batch_shape, size * (size - 1) // 2)
         normals = F.randn(below, dtype=roots.dtype, device=roots.device)
         rows, columns = lower_indices(size, -1, roots)
-        lower = roots.diag_embed().movedim(-2, 0).movedim(-1, 1)
-        lower = F.index_put(lower, [rows, columns], normals.movedim(-1, 0)).movedim(1, -1).movedim(0, -1)
+        lower = with_elements(roots.diag_embed(), rows, columns, normals)
         factor = self._unbroadcasted_scale_tril @ lower
         return factor @ factor.mT
 

@@ -140,13 +140,15 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     if abs(size - rounded) > 1e-6:
         raise ValueError(f"The size of last dimension is {count} which cannot be expressed as the lower triangular part of a "
                          "square D x D matrix.")  # fmt: skip
-    result = vec.new_zeros((*vec.shape[:-1], rounded, rounded))
     rows, columns = lower_indices(rounded, diag, vec)
-    return (
-        F.index_put(result.movedim(-2, 0).movedim(-1, 1), [rows, columns], vec.movedim(-1, 0))
-        .movedim(1, -1)
-        .movedim(0, -1)
-    )
+    return with_elements(vec.new_zeros((*vec.shape[:-1], rounded, rounded)), rows, columns, vec)
+
+
+def with_elements(matrices: Tensor, rows: Tensor, columns: Tensor, values: Tensor) -> Tensor:
+    """Return matrices with other values at some places."""
+    # indices come first in an index_put without gaps
+    filled_in = F.index_put(matrices.movedim((-2, -1), (0, 1)), [rows, columns], values.movedim(-1, 0))
+    return filled_in.movedim((0, 1), (-2, -1))
 
 
 def lower_indices(size: int, diag: int, like: Tensor) -> tuple[Tensor, Tensor]:

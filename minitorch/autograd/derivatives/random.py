@@ -51,14 +51,11 @@ derivative(
 )
 
 
-def _without_formula(name):
-    def refuse(grad):
-        raise RuntimeError(f"derivative for aten::{name} is not implemented: detach the parameters, or draw under no_grad")
-
-    return refuse
+def _binomial_without_formula(grad):
+    raise RuntimeError("derivative for aten::binomial is not implemented: detach the parameters, or draw under no_grad")
 
 
-derivative("binomial", prob=_without_formula("binomial"))
+derivative("binomial", prob=_binomial_without_formula)
 
 
 def _dirichlet_backward(grad, self, result):
