@@ -1,4 +1,4 @@
-"""Probability distributions: densities, moments, draws, divergences.  PyTorch's ``torch.distributions`` (`docs/distributions.md`)."""
+"""Probability distributions: densities, draws, divergences.  PyTorch's ``torch.distributions`` (`docs/distributions.md`)."""
 
 import sys as _sys
 

@@ -1,7 +1,7 @@
 """Transforms from unconstrained values to those that a constraint allows: `biject_to` and `transform_to`.
 
-Both map real numbers onto the values of a constraint.  `biject_to` gives one-to-one maps with a Jacobian, for densities; `transform_to` may
-give any map, often a cheaper one, for optimization.
+Both map real numbers onto the values of a constraint.  `biject_to` gives one-to-one maps with a Jacobian, for densities;
+`transform_to` may give any map, often a cheaper one, for optimization.
 
 Examples
 --------

@@ -1,7 +1,7 @@
 """Constraints: which values a parameter or a sample may have.  PyTorch's ``torch.distributions.constraints``.
 
-A constraint says of each event of a tensor whether it is allowed.  Those without parameters are objects (`real`, `positive`, `simplex`);
-the others are classes (`interval`, `greater_than`).
+A constraint says of each event of a tensor whether it is allowed.  Those without parameters are objects (`real`, `positive`,
+`simplex`); the others are classes (`interval`, `greater_than`).
 """
 
 from __future__ import annotations

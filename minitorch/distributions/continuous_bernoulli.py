@@ -50,7 +50,7 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
             check = self._validate_args if validate_args is None else validate_args
             if check and not all_true(constraints.unit_interval.check(self.probs)):
                 raise ValueError(f"The parameter probs has invalid values:\n{as_text(self.probs)}")
-            self.probs = clamp_probs(self.probs)
+            self.__dict__["probs"] = clamp_probs(self.probs)
         self._lims = lims
         super().__init__(self._param.shape, validate_args=validate_args)
 

@@ -267,7 +267,8 @@ class MixtureSameFamily(Distribution):
         count = mixture_distribution.logits.shape[-1]
         if count != components:
             raise ValueError(
-                f"`mixture_distribution component` ({count}) does not equal `component_distribution.batch_shape[-1]` ({components})"
+                f"`mixture_distribution component` ({count}) does not equal "
+                f"`component_distribution.batch_shape[-1]` ({components})"
             )
         self._mixture_distribution = mixture_distribution
         self._component_distribution = component_distribution

@@ -41,8 +41,8 @@ class Distribution:
     -----
     A draw has the shape ``sample_shape + batch_shape + event_shape``.
 
-    Subclasses put their parameters into attributes that `arg_constraints` names, and then call this class's ``__init__``.  `expand` finds
-    them there: how many of a parameter's last dimensions are its event's is what its constraint says.
+    Subclasses put their parameters into attributes that `arg_constraints` names, and then call this class's ``__init__``.
+    `expand` finds them there: how many of a parameter's last dimensions are its event's is what its constraint says.
     """
 
     has_rsample = False
@@ -165,15 +165,16 @@ class Distribution:
         owner = next(base for base in type(self).__mro__ if "__init__" in base.__dict__)
         if "arg_constraints" not in owner.__dict__ and owner is not Distribution:
             raise NotImplementedError(
-                f"Subclass {type(self).__name__} that defines a custom __init__ method must also define a custom .expand() method."
+                f"Subclass {type(self).__name__} that defines a custom __init__ method must also define "
+                "a custom .expand() method."
             )
 
     def _get_checked_instance(self, cls: type, _instance: Any = None) -> Any:
         """Return an empty object for the ``expand`` of a subclass to fill in."""
         if _instance is None and type(self).__init__ is not cls.__init__:  # type: ignore[misc]
             raise NotImplementedError(
-                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must also define a custom "
-                ".expand() method."
+                f"Subclass {type(self).__name__} of {cls.__name__} that defines a custom __init__ method must "
+                "also define a custom .expand() method."
             )
         return type(self).__new__(type(self)) if _instance is None else _instance
 
@@ -279,8 +280,8 @@ class Distribution:
             return
         if not all_true(support.check(value)):
             raise ValueError(
-                f"Expected value argument ({type(value).__name__} of shape {shape}) to be within the support ({support!r}) of the "
-                f"distribution {self!r}, but found invalid values:\n{as_text(value)}"
+                f"Expected value argument ({type(value).__name__} of shape {shape}) to be within the support "
+                f"({support!r}) of the distribution {self!r}, but found invalid values:\n{as_text(value)}"
             )
 
     def __repr__(self) -> str:

@@ -14,8 +14,8 @@ __all__ = ["ExponentialFamily"]
 class ExponentialFamily(Distribution):
     """Distributions with the density ``exp(<t(x), theta> - F(theta) + k(x))``.
 
-    Subclasses give the natural parameters ``theta``, the log normaliser ``F`` and the mean of the carrier measure ``k``; the entropy follows
-    from the gradient of F (Nielsen & Nock, 2010).
+    Subclasses give the natural parameters ``theta``, the log normaliser ``F`` and the mean of the carrier measure ``k``; the
+    entropy follows from the gradient of F (Nielsen & Nock, 2010).
     """
 
     @property

@@ -40,13 +40,21 @@ def precision_to_scale_tril(precision: Tensor) -> Tensor:
     return F.linalg_solve_triangular(inverse, identity.expand(tuple(precision.shape)), upper=False)
 
 
+class _OfVectors(Distribution):
+    """A distribution of vectors, or of square matrices, of one size."""
+
+    @property
+    def _size(self) -> int:
+        return self._event_shape[-1]  # type: ignore[return-value]
+
+
 def log_diagonal(lower: Tensor) -> Tensor:
     """Return the sum of the logarithms of the diagonal: half the logarithm of the determinant of the product."""
     return lower.diagonal(0, -2, -1).log().sum(-1)
 
 
-class _ByCovariance(Distribution):
-    """A distribution given by a covariance matrix, its inverse, or its Cholesky factor; the others are computed when they are read."""
+class _ByCovariance(_OfVectors):
+    """A distribution given by a covariance matrix, its inverse, or its Cholesky factor; the others are computed when read."""
 
     _unbroadcasted_scale_tril: Tensor
     _not_expanded = frozenset({"_unbroadcasted_scale_tril"})
@@ -171,15 +179,15 @@ class MultivariateNormal(_ByCovariance):
         self._validate_sample(value)
         factor = self._unbroadcasted_scale_tril
         distance = squared_distance(factor, value - self.loc)
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - log_diagonal(factor)
+        return -0.5 * (self._size * math.log(2 * math.pi) + distance) - log_diagonal(factor)
 
     def entropy(self):
         """Return the entropy."""
         half = log_diagonal(self._unbroadcasted_scale_tril)
-        return (0.5 * self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + half).expand(self._batch_shape)
+        return (0.5 * self._size * (1.0 + math.log(2 * math.pi)) + half).expand(self._batch_shape)
 
 
-class LowRankMultivariateNormal(Distribution):
+class LowRankMultivariateNormal(_OfVectors):
     """The normal distribution of vectors whose covariance is ``cov_factor @ cov_factor.mT`` plus a diagonal.
 
     Parameters
@@ -222,7 +230,8 @@ class LowRankMultivariateNormal(Distribution):
             )
         except RuntimeError as error:
             raise ValueError(
-                f"Incompatible batch shapes: loc {tuple(loc.shape)}, cov_factor {tuple(cov_factor.shape)}, cov_diag {tuple(cov_diag.shape)}"
+                f"Incompatible batch shapes: loc {tuple(loc.shape)}, cov_factor {tuple(cov_factor.shape)}, "
+                f"cov_diag {tuple(cov_diag.shape)}"
             ) from error
         self.loc = loc.expand((*batch_shape, *event_shape))
         self.cov_factor = cov_factor.expand((*batch_shape, *cov_factor.shape[-2:]))
@@ -292,7 +301,7 @@ class LowRankMultivariateNormal(Distribution):
         distance = low_rank_distance(
             self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag, value - self.loc, self._capacitance_tril
         )
-        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + self._log_det() + distance)
+        return -0.5 * (self._size * math.log(2 * math.pi) + self._log_det() + distance)
 
     def _log_det(self) -> Tensor:
         """Return the logarithm of the determinant of the covariance matrix."""
@@ -300,7 +309,7 @@ class LowRankMultivariateNormal(Distribution):
 
     def entropy(self):
         """Return the entropy."""
-        entropy = 0.5 * (self._event_shape[0] * (1.0 + math.log(2 * math.pi)) + self._log_det())
+        entropy = 0.5 * (self._size * (1.0 + math.log(2 * math.pi)) + self._log_det())
         return entropy.expand(self._batch_shape)
 
 

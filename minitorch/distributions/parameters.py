@@ -19,6 +19,8 @@ def check_one_given(probs: Any, logits: Any) -> None:
 class _Either(Distribution):
     """What both kinds share: which of the two was given."""
 
+    _given: str
+
     @property
     def _param(self) -> Tensor:
         return self.__dict__[self._given]
@@ -55,7 +57,7 @@ class BinaryParameter(_Either):
 
 
 class CategoricalParameter(_Either):
-    """Probabilities of the categories along the last dimension, or their logarithms up to a constant; both are kept normalised."""
+    """Probabilities along the last dimension, or their logarithms up to a constant; both are kept normalised."""
 
     def _set_parameter(self, probs: Any, logits: Any) -> Size:
         """Keep the parameter that is given, and return its batch shape."""

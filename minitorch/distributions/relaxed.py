@@ -127,7 +127,7 @@ class ExpRelaxedCategorical(_OfCategorical):
 
     def log_prob(self, value):
         """Return the logarithm of the density."""
-        size = self._event_shape[0]
+        size: int = self._event_shape[0]  # type: ignore[assignment]
         self._validate_sample(value)
         logits, value = broadcast_all(self.logits, value)
         constant = filled_lgamma(self.temperature, size) + (size - 1) * self.temperature.log()

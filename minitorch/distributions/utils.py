@@ -55,10 +55,9 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
             f"__torch_function__, but they are: {kinds}"
         )
     tensors = [v for v in values if is_tensor(v)]
+    like: dict[str, Any] = {"dtype": get_default_dtype()}
     if tensors:
         like = {"dtype": tensors[0].dtype, "device": tensors[0].device}
-    else:
-        like = {"dtype": get_default_dtype()}
     shaped = [v if is_tensor(v) else tensor(v, **like) for v in values]
     return tuple(broadcast_tensors(*shaped)) if len(shaped) > 1 else tuple(shaped)
 

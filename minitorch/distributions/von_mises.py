@@ -65,8 +65,9 @@ class VonMises(Distribution):
 
         Notes
         -----
-        Rejection from a wrapped Cauchy distribution (Best & Fisher, 1979), in float64: in float32 hardly anything is accepted where the
-        concentration is small.  Each round draws three numbers for all elements, also for those that have been accepted.
+        Rejection from a wrapped Cauchy distribution (Best & Fisher, 1979), in float64: in float32 hardly anything is accepted
+        where the concentration is small.  Each round draws three numbers for all elements, also for those that have been
+        accepted.
         """
         with no_grad():
             shape = self._extended_shape(sample_shape)

@@ -13,8 +13,8 @@ import minitorch
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
 cases = pytest.mark.parametrize("case", CASES, ids=IDS)
-# PyTorch finds most draws of Wishart's singular, by mistake, and draws again; and those of LKJCholesky have the wrong lengths of rows from the
-# third on (docs/distributions.md).
+# PyTorch finds most draws of Wishart's singular, by mistake, and draws again; and those of LKJCholesky have rows
+# of the wrong lengths, from the third on (docs/distributions.md).
 OTHER_DRAWS = ("Wishart", "LKJCholesky")
 # Implicit gradients: PyTorch's are approximations of a relative error up to 1e-3.
 APPROXIMATE = ("Beta", "Chi2", "Dirichlet", "FisherSnedecor", "Gamma", "InverseGamma", "StudentT")
@@ -51,7 +51,12 @@ def drawn(torch, case, shape=(3,)):
     ours, _ = build(minitorch, case)
     torch.manual_seed(3)
     values = theirs.sample(shape)
-    return ours, theirs, minitorch.tensor(values.tolist(), dtype=getattr(minitorch, str(values.dtype).split(".")[-1])), values
+    return (
+        ours,
+        theirs,
+        minitorch.tensor(values.tolist(), dtype=getattr(minitorch, str(values.dtype).split(".")[-1])),
+        values,
+    )
 
 
 @cases
@@ -67,7 +72,9 @@ def test_shapes_moments_and_text(torch, case):
     for name in ("mean", "mode", "variance", "stddev"):
         if (case[0], name) == ("Kumaraswamy", "mode"):
             continue  # PyTorch's is NaN for most parameters, by mistake; test_closed_forms.py has values
-        equal(outcome(lambda name=name: getattr(ours, name)), outcome(lambda name=name: getattr(theirs, name)), rtol=1e-6)
+        equal(
+            outcome(lambda name=name: getattr(ours, name)), outcome(lambda name=name: getattr(theirs, name)), rtol=1e-6
+        )
     equal(outcome(ours.entropy), outcome(theirs.entropy), rtol=1e-6)
     equal(outcome(ours.enumerate_support), outcome(theirs.enumerate_support))
     equal(outcome(lambda: ours.enumerate_support(False)), outcome(lambda: theirs.enumerate_support(False)))
@@ -149,7 +156,9 @@ def test_expansion(torch, case):
     assert tuple(wide.event_shape) == tuple(wides.event_shape)
     equal(wide.log_prob(value), wides.log_prob(values), rtol=1e-6, atol=1e-7)
     for name in ("mean", "variance"):
-        equal(outcome(lambda name=name: getattr(wide, name)), outcome(lambda name=name: getattr(wides, name)), rtol=1e-6)
+        equal(
+            outcome(lambda name=name: getattr(wide, name)), outcome(lambda name=name: getattr(wides, name)), rtol=1e-6
+        )
     if case[0] != "Multinomial":  # PyTorch's expanded one cannot compute it
         equal(outcome(wide.entropy), outcome(wides.entropy))
     if case[0] not in OTHER_DRAWS:
@@ -162,7 +171,9 @@ def test_expansion(torch, case):
     assert tuple(again.sample().shape) == (3, *batch, *theirs.event_shape)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if c[0] != "VonMises"], ids=[c[0] for c in CASES if c[0] != "VonMises"])
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if c[0] != "VonMises"], ids=[c[0] for c in CASES if c[0] != "VonMises"]
+)
 def test_float32(torch, case):
     ours, theirs = build(minitorch, case, dtype="float32")[0], build(torch, case, dtype="float32")[0]
     torch.manual_seed(1)

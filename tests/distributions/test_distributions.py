@@ -1,4 +1,4 @@
-"""What distributions do beyond the numbers that PyTorch's give: closed forms, moments of draws, devices, transforms of functions, subclasses."""
+"""What distributions do beyond the numbers that PyTorch's give: closed forms, moments of draws, meta, vmap, subclasses."""
 
 from __future__ import annotations
 
@@ -139,7 +139,9 @@ def test_moments_of_draws(case):
 def test_moments_of_angles_and_correlations():
     minitorch.manual_seed(0)
     angles = d.VonMises(t(0.5), t(3.0)).sample((4000,))
-    assert (1 - (angles - 0.5).cos().mean()).item() == pytest.approx(d.VonMises(t(0.5), t(3.0)).variance.item(), abs=0.02)
+    assert (1 - (angles - 0.5).cos().mean()).item() == pytest.approx(
+        d.VonMises(t(0.5), t(3.0)).variance.item(), abs=0.02
+    )
     factors = d.LKJCholesky(3, t(2.0)).sample((4000,))
     correlations = factors @ factors.mT
     assert correlations[:, 0, 1].mean().item() == pytest.approx(0, abs=0.04)
@@ -227,12 +229,12 @@ def test_the_cache_gives_back_the_very_value():
     assert chain.inv(chain(x)) is x
     assert chain.inv.inv is chain
     assert pickle.loads(pickle.dumps(chain)) == chain
+
+    class Own(d.Transform):
+        def __init__(self, extra):
+            super().__init__()
+
     with pytest.raises(NotImplementedError, match="with_cache"):
-
-        class Own(d.Transform):
-            def __init__(self, extra):
-                super().__init__()
-
         Own(1).with_cache()
 
 
@@ -298,9 +300,9 @@ def test_missing_definitions_warn():
 
     with pytest.warns(UserWarning, match="arg_constraints"):
         Bare()
+    bare = Bare((), (), validate_args=False)
+    bare._validate_args = True
     with pytest.warns(UserWarning, match="does not define `support`"):
-        bare = Bare((), (), validate_args=False)
-        bare._validate_args = True
         bare._validate_sample(t(1.0))
     with pytest.raises(NotImplementedError):
         bare.log_prob(t(1.0))
@@ -315,7 +317,9 @@ def test_validation_can_be_switched_off():
         d.Normal(0.0, -1.0)
     finally:
         d.Distribution.set_default_validate_args(True)
-    with pytest.raises(ValueError, match=r"parameter scale \(Tensor of shape \(\)\) of distribution Normal\(loc: 0.0, scale: -1.0\)"):
+    with pytest.raises(
+        ValueError, match=r"parameter scale \(Tensor of shape \(\)\) of distribution Normal\(loc: 0.0, scale: -1.0\)"
+    ):
         d.Normal(0.0, -1.0)
     with pytest.raises(TypeError, match="type_p"):
         d.register_kl(int, d.Normal)

@@ -29,7 +29,10 @@ FAMILIES = {
     "LowRankMultivariateNormal": [
         {"loc": real(4, 3), "cov_factor": real(4, 3, 2), "cov_diag": positive(4, 3)} for _ in range(2)
     ],
-    "MultivariateNormal": [{"loc": real(4, 3), "covariance_matrix": matrix(4)}, {"loc": real(4, 3), "precision_matrix": matrix()}],
+    "MultivariateNormal": [
+        {"loc": real(4, 3), "covariance_matrix": matrix(4)},
+        {"loc": real(4, 3), "precision_matrix": matrix()},
+    ],
     "Normal": [{"loc": real(4), "scale": positive(4)} for _ in range(2)],
     "OneHotCategorical": [{"probs": positive(4, 3)}, {"logits": real(4, 3)}],
     "Pareto": [
@@ -103,8 +106,12 @@ def test_independent_transformed_and_exponential_families(torch):
         shift = [d.AffineTransform(1.0, 2.0)]
         transformed = d.kl_divergence(d.TransformedDistribution(p, shift), d.TransformedDistribution(q, shift))
         bregman = d.kl._KL_REGISTRY[d.ExponentialFamily, d.ExponentialFamily]
-        families = [bregman(*[pair(library, name, k)[0] for k in (0, 1)]) for name in ("Normal", "Gamma", "Dirichlet", "Beta")]
-        entropies = [d.ExponentialFamily.entropy(pair(library, name, 0)[0]) for name in ("Normal", "Gamma", "Exponential")]
+        families = [
+            bregman(*[pair(library, name, k)[0] for k in (0, 1)]) for name in ("Normal", "Gamma", "Dirichlet", "Beta")
+        ]
+        entropies = [
+            d.ExponentialFamily.entropy(pair(library, name, 0)[0]) for name in ("Normal", "Gamma", "Exponential")
+        ]
         results.append([t.detach().numpy() for t in [independent, transformed, *families, *entropies]])
         with pytest.raises(NotImplementedError):
             d.kl_divergence(d.Independent(p, 1), d.Independent(p.expand((2, 4)), 2))

@@ -10,8 +10,8 @@ from minitorch.backends.array.implicit_gradients import dirichlet_gradient, gamm
 
 F64 = minitorch.float64
 
-# Shape, probability of at most the draw (or of more, where negative), the draw, its derivative in the shape: from central differences of
-# SciPy's gammaincinv and gammainccinv.
+# Shape, probability of at most the draw (or of more, where negative), the draw, its derivative in the shape: from central
+# differences of SciPy's gammaincinv and gammainccinv.
 GAMMA = [
     (0.1, 0.3, 3.5860860184109674e-06, 0.0004344448794684344),
     (0.1, -0.01, 1.5884778179295025, 7.935601300856108),

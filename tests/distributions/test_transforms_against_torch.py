@@ -59,12 +59,16 @@ def test_transform(torch, name):
             values.append(transform.log_abs_det_jacobian(x, y))
             values.append(transform.inv.log_abs_det_jacobian(y, x))
         shapes = [tuple(transform.forward_shape(x.shape)), tuple(transform.inverse_shape(y.shape))]
-        domains = [(type(c).__name__, c.event_dim) for c in (transform.domain, transform.codomain, transform.inv.domain)]
+        domains = [
+            (type(c).__name__, c.event_dim) for c in (transform.domain, transform.codomain, transform.inv.domain)
+        ]
         try:
             sign = np.asarray(transform.sign).tolist()
         except NotImplementedError:
             sign = None
-        found.append((values, shapes, domains, sign, transform.bijective, transform == make(library, library.distributions)))
+        found.append(
+            (values, shapes, domains, sign, transform.bijective, transform == make(library, library.distributions))
+        )
     mine, its = found
     for a, b in zip(mine[0], its[0], strict=True):
         np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-7, atol=1e-9)
@@ -148,7 +152,9 @@ def test_mixtures_and_independents(torch):
     for library in (minitorch, torch):
         d = library.distributions
         weights = of(library, np.abs(X[:, :3]))
-        numbers = d.MixtureSameFamily(d.Categorical(weights), d.Normal(of(library, X[:, 3:]), of(library, np.abs(X[:, :3]))))
+        numbers = d.MixtureSameFamily(
+            d.Categorical(weights), d.Normal(of(library, X[:, 3:]), of(library, np.abs(X[:, :3])))
+        )
         vectors = d.MixtureSameFamily(
             d.Categorical(weights), d.Independent(d.Normal(of(library, MATRICES), of(library, 0.5)), 1)
         )
@@ -166,7 +172,9 @@ def test_mixtures_and_independents(torch):
         library.manual_seed(2)
         draws = flow.rsample((2,))
         row += [draws, flow.log_prob(draws), flow.cdf(draws), flow.icdf(of(library, np.full((2, 6), 0.3)))]
-        widened = d.TransformedDistribution(d.Normal(of(library, 0.0), of(library, 1.0)), [d.AffineTransform(of(library, X), 2.0)])
+        widened = d.TransformedDistribution(
+            d.Normal(of(library, 0.0), of(library, 1.0)), [d.AffineTransform(of(library, X), 2.0)]
+        )
         assert tuple(widened.batch_shape) == (2, 6)
         row += [widened.log_prob(of(library, X)), widened.expand((3, 2, 6)).log_prob(of(library, X))]
         found.append(row)

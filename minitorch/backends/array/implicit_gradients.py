@@ -97,8 +97,8 @@ def _cornish_fisher(w, root):
 def dirichlet_gradient(xp, draw, alpha, total):
     """Return what is left of dx/da of Dirichlet draws, a component `x` with concentration `a` of a sum `total`.
 
-    With `u` this result, component i moves by ``u_i (1 - x_i)`` with its own concentration, and the others by ``-u_i x_j``: they share
-    what is left in their old proportions.
+    With `u` this result, component i moves by ``u_i (1 - x_i)`` with its own concentration, and the others by ``-u_i x_j``:
+    they share what is left in their old proportions.
     """
     draw, alpha, total = xp.broadcast_arrays(draw, alpha, total)
     beta = total - alpha

@@ -150,8 +150,8 @@ def kl_exponential_family(p, q):
     """The Bregman divergence of the log normaliser, between the natural parameters."""
     if type(p) is not type(q):
         raise NotImplementedError(
-            f"kl_divergence({type(p).__name__}, {type(q).__name__}): the cross KL-divergence between different exponential families "
-            "cannot be computed using Bregman divergences"
+            f"kl_divergence({type(p).__name__}, {type(q).__name__}): the cross KL-divergence between different "
+            "exponential families cannot be computed using Bregman divergences"
         )
     of_p = [parameter.detach().requires_grad_() for parameter in p._natural_params]
     of_q = q._natural_params
@@ -178,7 +178,8 @@ def kl_transformed(p, q):
 def kl_independent(p, q):
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError(
-            f"kl_divergence(Independent, Independent): {p.reinterpreted_batch_ndims} and {q.reinterpreted_batch_ndims} reinterpreted dimensions"
+            f"kl_divergence(Independent, Independent): {p.reinterpreted_batch_ndims} and "
+            f"{q.reinterpreted_batch_ndims} reinterpreted dimensions"
         )
     return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
 
@@ -198,8 +199,8 @@ def _squared_columns(lower: Tensor, matrix: Tensor) -> Tensor:
 def _check_events(p, q) -> None:
     if p.event_shape != q.event_shape:
         raise ValueError(
-            f"KL-divergence between two {type(p).__name__}s with different event shapes cannot be computed: {tuple(p.event_shape)}, "
-            f"{tuple(q.event_shape)}"
+            f"KL-divergence between two {type(p).__name__}s with different event shapes cannot be computed: "
+            f"{tuple(p.event_shape)}, {tuple(q.event_shape)}"
         )
 
 

@@ -70,8 +70,8 @@ def _found(type_p: type, type_q: type) -> Callable | None:
     if _KL_REGISTRY[by_first] is not _KL_REGISTRY[by_second]:
         names = [f"({p.__name__}, {q.__name__})" for p, q in (by_first, by_second)]
         warnings.warn(
-            f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}): registered for {names[0]} and for {names[1]}; the first is "
-            f"taken.  Please register_kl({type_p.__name__}, {type_q.__name__})",
+            f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}): registered for {names[0]} and for "
+            f"{names[1]}; the first is taken.  Please register_kl({type_p.__name__}, {type_q.__name__})",
             RuntimeWarning,
             stacklevel=3,
         )

@@ -1,7 +1,8 @@
 """Divergences of distributions of numbers of different families.
 
-Each is the cross entropy, the mean of ``-log q(x)`` under p, less the entropy of p.  The logarithm of q is linear in a few functions of x, whose
-means under p are all that is needed; and where p has values that q never has, the divergence is infinite.
+Each is the cross entropy, the mean of ``-log q(x)`` under p, less the entropy of p.  The logarithm of q is linear in a few
+functions of x, whose means under p are all that is needed; and where p has values that q never has, the divergence is
+infinite.
 """
 
 from __future__ import annotations

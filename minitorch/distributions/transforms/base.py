@@ -18,12 +18,13 @@ class Transform:
     Parameters
     ----------
     cache_size : int
-        1 keeps the latest pair of values: the inverse of a value that was just computed is then the very tensor it was computed from.
+        1 keeps the latest pair of values: the inverse of a value that was just computed is then the very tensor it was
+        computed from.
 
     Notes
     -----
-    Subclasses define ``_call``, ``_inverse`` and `log_abs_det_jacobian`, and `domain` and `codomain`; those that change the shape of events
-    also `forward_shape` and `inverse_shape`.
+    Subclasses define ``_call``, ``_inverse`` and `log_abs_det_jacobian`, and `domain` and `codomain`; those that change the
+    shape of events also `forward_shape` and `inverse_shape`.
     """
 
     bijective = False

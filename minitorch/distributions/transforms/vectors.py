@@ -90,8 +90,8 @@ class StickBreakingTransform(Transform):
 class CorrCholeskyTransform(Transform):
     """n (n - 1) / 2 real numbers to the Cholesky factor of an n x n correlation matrix.
 
-    The hyperbolic tangents of the numbers are partial correlations (Lewandowski, Kurowicka & Joe, 2009): each element of a row takes that
-    share, squared, of what the ones before it have left of the row's norm, which is 1.
+    The hyperbolic tangents of the numbers are partial correlations (Lewandowski, Kurowicka & Joe, 2009): each element of a
+    row takes that share, squared, of what the ones before it have left of the row's norm, which is 1.
     """
 
     domain = constraints.real_vector
@@ -136,7 +136,7 @@ class CorrCholeskyTransform(Transform):
 
 
 class LowerCholeskyTransform(Transform):
-    """Square matrices to lower triangular ones with a positive diagonal: the upper triangle is dropped, the diagonal exponentiated."""
+    """Square matrices to lower triangular ones: the upper triangle is dropped, the diagonal exponentiated."""
 
     domain = constraints.independent(constraints.real, 2)
     codomain = constraints.lower_cholesky
