@@ -40,14 +40,14 @@ class Categorical(CategoricalParameter):
     tensor(0.5000)
     """
 
-    arg_constraints = _EITHER  # type: ignore[assignment]
+    arg_constraints = _EITHER
     has_enumerate_support = True
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(self._set_parameter(probs, logits), validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self):  # type: ignore[override]
+    def support(self):
         """The numbers of the categories."""
         return constraints.integer_interval(0, self._num_events - 1)
 
@@ -95,7 +95,7 @@ class Categorical(CategoricalParameter):
 class _OfCategorical(Distribution):
     """A distribution that has the parameters of a categorical one, kept in ``_categorical``."""
 
-    arg_constraints = _EITHER  # type: ignore[assignment]
+    arg_constraints = _EITHER
     _categorical: Categorical
 
     @property
@@ -131,8 +131,8 @@ class OneHotCategorical(_OfCategorical):
     validate_args : bool, optional
     """
 
-    arg_constraints = _EITHER  # type: ignore[assignment]
-    support = constraints.one_hot  # type: ignore[assignment]
+    arg_constraints = _EITHER
+    support = constraints.one_hot
     has_enumerate_support = True
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
@@ -211,7 +211,7 @@ class Multinomial(_OfCategorical):
         If `total_count` is no int: one number is for all.
     """
 
-    arg_constraints = _EITHER  # type: ignore[assignment]
+    arg_constraints = _EITHER
 
     def __init__(
         self, total_count: int = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -224,7 +224,7 @@ class Multinomial(_OfCategorical):
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=1)
-    def support(self):  # type: ignore[override]
+    def support(self):
         """Counts that sum to at most the number of draws."""
         return constraints.multinomial(self.total_count)
 

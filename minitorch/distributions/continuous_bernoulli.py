@@ -32,10 +32,10 @@ class ContinuousBernoulli(BinaryParameter, ExponentialFamily):
     validate_args : bool, optional
     """
 
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}  # type: ignore[assignment]
-    support = constraints.unit_interval  # type: ignore[assignment]
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.unit_interval
     has_rsample = True
-    _mean_carrier_measure = 0  # type: ignore[assignment]
+    _mean_carrier_measure = 0
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ class Independent(Distribution):
     torch.Size([3])
     """
 
-    arg_constraints = {}  # type: ignore[assignment]
+    arg_constraints = {}
 
     def __init__(
         self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None
@@ -52,17 +52,17 @@ class Independent(Distribution):
         super().__init__(batch[:kept], batch[kept:] + base_distribution.event_shape, validate_args=validate_args)
 
     @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
+    def has_rsample(self) -> bool:
         """As of the base."""
         return self.base_dist.has_rsample
 
     @property
-    def has_enumerate_support(self) -> bool:  # type: ignore[override]
+    def has_enumerate_support(self) -> bool:
         """As of the base; products of supports are not enumerated."""
         return self.reinterpreted_batch_ndims == 0 and self.base_dist.has_enumerate_support
 
     @constraints.dependent_property
-    def support(self):  # type: ignore[override]
+    def support(self):
         """The base's, of wider events."""
         inner = self.base_dist.support
         count = self.reinterpreted_batch_ndims
@@ -134,7 +134,7 @@ class TransformedDistribution(Distribution):
     tensor(0.5000)
     """
 
-    arg_constraints = {}  # type: ignore[assignment]
+    arg_constraints = {}
 
     def __init__(
         self,
@@ -169,12 +169,12 @@ class TransformedDistribution(Distribution):
         super().__init__(shape[:cut], shape[cut:], validate_args=validate_args)
 
     @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
+    def has_rsample(self) -> bool:
         """As of the base."""
         return self.base_dist.has_rsample
 
     @constraints.dependent_property
-    def support(self):  # type: ignore[override]
+    def support(self):
         """The codomain of the last transform."""
         if not self.transforms:
             return self.base_dist.support
@@ -246,7 +246,7 @@ class MixtureSameFamily(Distribution):
         If the first is no `Categorical`, or the two do not fit each other.
     """
 
-    arg_constraints = {}  # type: ignore[assignment]
+    arg_constraints = {}
     has_rsample = False
 
     def __init__(
@@ -289,7 +289,7 @@ class MixtureSameFamily(Distribution):
         return new
 
     @constraints.dependent_property
-    def support(self):  # type: ignore[override]
+    def support(self):
         """The components'."""
         return constraints.MixtureSameFamilyConstraint(self._component_distribution.support)
 

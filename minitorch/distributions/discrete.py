@@ -47,10 +47,10 @@ class Bernoulli(BinaryParameter, ExponentialFamily):
     tensor([0.5000, 0.5000])
     """
 
-    arg_constraints = _EITHER  # type: ignore[assignment]
-    support = constraints.boolean  # type: ignore[assignment]
+    arg_constraints = _EITHER
+    support = constraints.boolean
     has_enumerate_support = True
-    _mean_carrier_measure = 0  # type: ignore[assignment]
+    _mean_carrier_measure = 0
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self._set_parameter(probs, logits)
@@ -109,8 +109,8 @@ class Geometric(BinaryParameter):
     validate_args : bool, optional
     """
 
-    arg_constraints = _EITHER  # type: ignore[assignment]
-    support = constraints.nonnegative_integer  # type: ignore[assignment]
+    arg_constraints = _EITHER
+    support = constraints.nonnegative_integer
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         self._set_parameter(probs, logits)
@@ -170,7 +170,7 @@ class Binomial(BinaryParameter):
     validate_args : bool, optional
     """
 
-    arg_constraints = {"total_count": constraints.nonnegative_integer, **_EITHER}  # type: ignore[assignment]
+    arg_constraints = {"total_count": constraints.nonnegative_integer, **_EITHER}
     has_enumerate_support = True
 
     def __init__(
@@ -180,7 +180,7 @@ class Binomial(BinaryParameter):
         super().__init__(self._param.shape, validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=True, event_dim=0)
-    def support(self):  # type: ignore[override]
+    def support(self):
         """The integers up to the number of trials."""
         return constraints.integer_interval(0, self.total_count)
 
@@ -246,12 +246,12 @@ class NegativeBinomial(BinaryParameter):
     validate_args : bool, optional
     """
 
-    arg_constraints = {  # type: ignore[assignment]
+    arg_constraints = {
         "total_count": constraints.greater_than_eq(0),
         "probs": constraints.half_open_interval(0.0, 1.0),
         "logits": constraints.real,
     }
-    support = constraints.nonnegative_integer  # type: ignore[assignment]
+    support = constraints.nonnegative_integer
 
     def __init__(
         self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -303,8 +303,8 @@ class Poisson(ExponentialFamily):
     validate_args : bool, optional
     """
 
-    arg_constraints = {"rate": constraints.nonnegative}  # type: ignore[assignment]
-    support = constraints.nonnegative_integer  # type: ignore[assignment]
+    arg_constraints = {"rate": constraints.nonnegative}
+    support = constraints.nonnegative_integer
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.core.size import Size
@@ -45,8 +45,8 @@ class Distribution:
     `expand` finds them there: how many of a parameter's last dimensions are its event's is what its constraint says.
     """
 
-    has_rsample = False
-    has_enumerate_support = False
+    has_rsample: Any = False
+    has_enumerate_support: Any = False
     _validate_args = __debug__
     # Attributes with tensors that are no parameters, and stay as they are when the batch is expanded.
     _not_expanded: frozenset[str] = frozenset()
@@ -84,15 +84,21 @@ class Distribution:
         """The shape of one event."""
         return self._event_shape
 
-    @property
-    def arg_constraints(self) -> dict[str, constraints.Constraint]:
-        """What is demanded of the parameters, by their names."""
-        raise NotImplementedError(f"{type(self).__name__} does not define arg_constraints")
+    if TYPE_CHECKING:
+        # Class attributes in most subclasses, properties in some.
+        arg_constraints: Any
+        support: Any
+    else:
 
-    @property
-    def support(self) -> Any:
-        """The constraint of the values that have a density."""
-        raise NotImplementedError(f"{type(self).__name__} does not define support")
+        @property
+        def arg_constraints(self) -> dict[str, constraints.Constraint]:
+            """What is demanded of the parameters, by their names."""
+            raise NotImplementedError(f"{type(self).__name__} does not define arg_constraints")
+
+        @property
+        def support(self) -> Any:
+            """The constraint of the values that have a density."""
+            raise NotImplementedError(f"{type(self).__name__} does not define support")
 
     def _check_parameters(self) -> None:
         try:

@@ -34,10 +34,10 @@ class Gamma(ExponentialFamily):
     validate_args : bool, optional
     """
 
-    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}  # type: ignore[assignment]
-    support = constraints.nonnegative  # type: ignore[assignment]
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.nonnegative
     has_rsample = True
-    _mean_carrier_measure = 0  # type: ignore[assignment]
+    _mean_carrier_measure = 0
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = broadcast_all(concentration, rate)
@@ -109,7 +109,7 @@ class Chi2(Gamma):
     validate_args : bool, optional
     """
 
-    arg_constraints = {"df": constraints.positive}  # type: ignore[assignment]
+    arg_constraints = {"df": constraints.positive}
 
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args=validate_args)
@@ -130,10 +130,10 @@ class Exponential(ExponentialFamily):
     validate_args : bool, optional
     """
 
-    arg_constraints = {"rate": constraints.positive}  # type: ignore[assignment]
-    support = constraints.nonnegative  # type: ignore[assignment]
+    arg_constraints = {"rate": constraints.positive}
+    support = constraints.nonnegative
     has_rsample = True
-    _mean_carrier_measure = 0  # type: ignore[assignment]
+    _mean_carrier_measure = 0
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = broadcast_all(rate)
@@ -203,8 +203,8 @@ class Dirichlet(ExponentialFamily):
         If `concentration` has no dimension.
     """
 
-    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}  # type: ignore[assignment]
-    support = constraints.simplex  # type: ignore[assignment]
+    arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
+    support = constraints.simplex
     has_rsample = True
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
@@ -274,8 +274,8 @@ class Beta(ExponentialFamily):
     validate_args : bool, optional
     """
 
-    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}  # type: ignore[assignment]
-    support = constraints.unit_interval  # type: ignore[assignment]
+    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    support = constraints.unit_interval
     has_rsample = True
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
@@ -340,8 +340,8 @@ class FisherSnedecor(Distribution):
     validate_args : bool, optional
     """
 
-    arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}  # type: ignore[assignment]
-    support = constraints.positive  # type: ignore[assignment]
+    arg_constraints = {"df1": constraints.positive, "df2": constraints.positive}
+    support = constraints.positive
     has_rsample = True
 
     def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:

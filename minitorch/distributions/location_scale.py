@@ -24,8 +24,8 @@ class _LocationScale(Distribution):
     """A standard distribution, multiplied by `scale` and moved by `loc`; both broadcast."""
 
     has_rsample = True
-    support = constraints.real  # type: ignore[assignment]
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}  # type: ignore[assignment]
+    support = constraints.real
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
@@ -65,7 +65,7 @@ class Normal(_LocationScale, ExponentialFamily):
     tensor(-0.9189)
     """
 
-    _mean_carrier_measure = 0  # type: ignore[assignment]
+    _mean_carrier_measure = 0
 
     @property
     def stddev(self) -> Tensor:
@@ -212,7 +212,7 @@ class StudentT(_LocationScale):
     validate_args : bool, optional
     """
 
-    arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}  # type: ignore[assignment]
+    arg_constraints = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.df, self.loc, self.scale = broadcast_all(df, loc, scale)
@@ -267,12 +267,12 @@ class Uniform(Distribution):
         super().__init__(self.low.shape, validate_args=validate_args)
 
     @property
-    def arg_constraints(self):  # type: ignore[override]
+    def arg_constraints(self):
         """Each end bounds the other one."""
         return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self):  # type: ignore[override]
+    def support(self):
         """The interval."""
         return constraints.interval(self.low, self.high)
 
@@ -334,7 +334,7 @@ class GeneralizedPareto(Distribution):
     """
 
     has_rsample = True
-    arg_constraints = {  # type: ignore[assignment]
+    arg_constraints = {
         "loc": constraints.real,
         "scale": constraints.positive,
         "concentration": constraints.real,
@@ -345,7 +345,7 @@ class GeneralizedPareto(Distribution):
         super().__init__(self.loc.shape, validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self):  # type: ignore[override]
+    def support(self):
         """From `loc` to infinity, or to where a negative shape ends it."""
         negative = self.concentration < 0
         width = self.scale / F.where(negative, self.concentration, -1.0)

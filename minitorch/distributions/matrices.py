@@ -39,8 +39,8 @@ class LKJCholesky(Distribution):
     Lewandowski, Kurowicka & Joe (2009).
     """
 
-    arg_constraints = {"concentration": constraints.positive}  # type: ignore[assignment]
-    support = constraints.corr_cholesky  # type: ignore[assignment]
+    arg_constraints = {"concentration": constraints.positive}
+    support = constraints.corr_cholesky
 
     def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:
@@ -95,9 +95,9 @@ class Wishart(_ByCovariance, ExponentialFamily):
     validate_args : bool, optional
     """
 
-    support = constraints.positive_definite  # type: ignore[assignment]
+    support = constraints.positive_definite
     has_rsample = True
-    _mean_carrier_measure = 0  # type: ignore[assignment]
+    _mean_carrier_measure = 0
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class Wishart(_ByCovariance, ExponentialFamily):
         self._chi2 = Chi2(self.df.unsqueeze(-1) - places, validate_args=False)
 
     @property
-    def arg_constraints(self):  # type: ignore[override]
+    def arg_constraints(self):
         """The degrees of freedom are bounded by the number of rows."""
         return {
             "covariance_matrix": constraints.positive_definite,

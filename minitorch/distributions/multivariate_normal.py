@@ -123,13 +123,13 @@ class MultivariateNormal(_ByCovariance):
         If not exactly one matrix is given, or dimensions are missing.
     """
 
-    arg_constraints = {  # type: ignore[assignment]
+    arg_constraints = {
         "loc": constraints.real_vector,
         "covariance_matrix": constraints.positive_definite,
         "precision_matrix": constraints.positive_definite,
         "scale_tril": constraints.lower_cholesky,
     }
-    support = constraints.real_vector  # type: ignore[assignment]
+    support = constraints.real_vector
     has_rsample = True
 
     def __init__(
@@ -205,12 +205,12 @@ class LowRankMultivariateNormal(_OfVectors):
         If the shapes do not fit.
     """
 
-    arg_constraints = {  # type: ignore[assignment]
+    arg_constraints = {
         "loc": constraints.real_vector,
         "cov_factor": constraints.independent(constraints.real, 2),
         "cov_diag": constraints.independent(constraints.positive, 1),
     }
-    support = constraints.real_vector  # type: ignore[assignment]
+    support = constraints.real_vector
     has_rsample = True
     _not_expanded = frozenset({"_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril"})
 
@@ -252,7 +252,7 @@ class LowRankMultivariateNormal(_OfVectors):
         return self.loc
 
     @lazy_property
-    def variance(self) -> Tensor:  # type: ignore[override]
+    def variance(self) -> Tensor:
         """The diagonal of the covariance matrix."""
         variance = self._unbroadcasted_cov_factor.pow(2).sum(-1) + self._unbroadcasted_cov_diag
         return variance.expand(self._extended_shape())

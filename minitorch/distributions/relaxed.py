@@ -31,8 +31,8 @@ class LogitRelaxedBernoulli(BinaryParameter):
     validate_args : bool, optional
     """
 
-    arg_constraints = _BINARY  # type: ignore[assignment]
-    support = constraints.real  # type: ignore[assignment]
+    arg_constraints = _BINARY
+    support = constraints.real
     has_rsample = True
     _not_expanded = frozenset({"temperature"})
 
@@ -69,7 +69,7 @@ class RelaxedBernoulli(TransformedDistribution):
     validate_args : bool, optional
     """
 
-    arg_constraints = _BINARY  # type: ignore[assignment]
+    arg_constraints = _BINARY
     support = constraints.unit_interval  # type: ignore[assignment]
     has_rsample = True  # type: ignore[assignment]
 
@@ -106,9 +106,9 @@ class ExpRelaxedCategorical(_OfCategorical):
     validate_args : bool, optional
     """
 
-    arg_constraints = _CATEGORICAL  # type: ignore[assignment]
+    arg_constraints = _CATEGORICAL
     # The logarithms of probabilities; only that they are real is checked.
-    support = constraints.real_vector  # type: ignore[assignment]
+    support = constraints.real_vector
     has_rsample = True
     _not_expanded = frozenset({"temperature"})
 
@@ -151,7 +151,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     validate_args : bool, optional
     """
 
-    arg_constraints = _CATEGORICAL  # type: ignore[assignment]
+    arg_constraints = _CATEGORICAL
     support = constraints.simplex  # type: ignore[assignment]
     has_rsample = True  # type: ignore[assignment]
 

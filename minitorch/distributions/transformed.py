@@ -31,7 +31,7 @@ class _OfNormal(TransformedDistribution):
     """A transformed normal distribution: its parameters are the normal one's."""
 
     has_rsample = True  # type: ignore[assignment]
-    arg_constraints = _LOC_SCALE  # type: ignore[assignment]
+    arg_constraints = _LOC_SCALE
 
     @property
     def loc(self) -> Tensor:
@@ -58,7 +58,7 @@ class LogNormal(_OfNormal):
     validate_args : bool, optional
     """
 
-    arg_constraints = _LOC_SCALE  # type: ignore[assignment]
+    arg_constraints = _LOC_SCALE
     support = constraints.positive  # type: ignore[assignment]
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
@@ -95,7 +95,7 @@ class LogisticNormal(_OfNormal):
     validate_args : bool, optional
     """
 
-    arg_constraints = _LOC_SCALE  # type: ignore[assignment]
+    arg_constraints = _LOC_SCALE
     support = constraints.simplex  # type: ignore[assignment]
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
@@ -109,7 +109,7 @@ class _Half(TransformedDistribution):
     """The absolute value of a variable that is symmetric about 0."""
 
     has_rsample = True  # type: ignore[assignment]
-    arg_constraints = {"scale": constraints.positive}  # type: ignore[assignment]
+    arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative  # type: ignore[assignment]
 
     @property
@@ -151,7 +151,7 @@ class HalfNormal(_Half):
     validate_args : bool, optional
     """
 
-    arg_constraints = {"scale": constraints.positive}  # type: ignore[assignment]
+    arg_constraints = {"scale": constraints.positive}
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Normal(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
@@ -177,7 +177,7 @@ class HalfCauchy(_Half):
     validate_args : bool, optional
     """
 
-    arg_constraints = {"scale": constraints.positive}  # type: ignore[assignment]
+    arg_constraints = {"scale": constraints.positive}
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         super().__init__(Cauchy(0, scale, validate_args=False), AbsTransform(), validate_args=validate_args)
@@ -202,7 +202,7 @@ class Gumbel(TransformedDistribution):
     validate_args : bool, optional
     """
 
-    arg_constraints = _LOC_SCALE  # type: ignore[assignment]
+    arg_constraints = _LOC_SCALE
     support = constraints.real  # type: ignore[assignment]
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
@@ -256,7 +256,7 @@ class InverseGamma(TransformedDistribution):
     validate_args : bool, optional
     """
 
-    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}  # type: ignore[assignment]
+    arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.positive  # type: ignore[assignment]
     has_rsample = True  # type: ignore[assignment]
 
@@ -306,7 +306,7 @@ class Kumaraswamy(TransformedDistribution):
     validate_args : bool, optional
     """
 
-    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}  # type: ignore[assignment]
+    arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval  # type: ignore[assignment]
     has_rsample = True  # type: ignore[assignment]
 
@@ -362,7 +362,7 @@ class Pareto(TransformedDistribution):
     validate_args : bool, optional
     """
 
-    arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}  # type: ignore[assignment]
+    arg_constraints = {"alpha": constraints.positive, "scale": constraints.positive}
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = broadcast_all(scale, alpha)
@@ -370,7 +370,7 @@ class Pareto(TransformedDistribution):
         super().__init__(base, [ExpTransform(), AffineTransform(loc=0, scale=self.scale)], validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)
-    def support(self):  # type: ignore[override]
+    def support(self):
         """From the scale on."""
         return constraints.greater_than_eq(self.scale)
 
@@ -407,7 +407,7 @@ class Weibull(TransformedDistribution):
     validate_args : bool, optional
     """
 
-    arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}  # type: ignore[assignment]
+    arg_constraints = {"scale": constraints.positive, "concentration": constraints.positive}
     support = constraints.positive  # type: ignore[assignment]
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:

@@ -30,8 +30,8 @@ class VonMises(Distribution):
     validate_args : bool, optional
     """
 
-    arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}  # type: ignore[assignment]
-    support = constraints.real  # type: ignore[assignment]
+    arg_constraints = {"loc": constraints.real, "concentration": constraints.positive}
+    support = constraints.real
     has_rsample = False
 
     def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
@@ -49,7 +49,7 @@ class VonMises(Distribution):
         return self.loc
 
     @lazy_property
-    def variance(self) -> Tensor:  # type: ignore[override]
+    def variance(self) -> Tensor:
         """The circular variance: 1 less the mean of the cosine of the distance to the mean direction."""
         return 1 - F.special_i1e(self.concentration) / F.special_i0e(self.concentration)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minitorch.core.size import Size
 from minitorch.distributions import constraints
@@ -27,7 +27,7 @@ class Transform:
     shape of events also `forward_shape` and `inverse_shape`.
     """
 
-    bijective = False
+    bijective: Any = False
     domain: Any
     codomain: Any
     # Names of the attributes that make two transforms of one class equal; None: only the same object is equal.
@@ -63,10 +63,14 @@ class Transform:
     def _make_inverse(self) -> Transform:
         return _InverseTransform(self)
 
-    @property
-    def sign(self) -> Any:
-        """1 for increasing and -1 for decreasing maps of numbers."""
-        raise NotImplementedError(f"{type(self).__name__} has no sign")
+    if TYPE_CHECKING:
+        sign: Any
+    else:
+
+        @property
+        def sign(self) -> Any:
+            """1 for increasing and -1 for decreasing maps of numbers."""
+            raise NotImplementedError(f"{type(self).__name__} has no sign")
 
     def with_cache(self, cache_size: int = 1) -> Transform:
         """Return the transform with another cache size."""
@@ -160,7 +164,7 @@ class _InverseTransform(Transform):
         return self._inv.domain
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         return self._inv.bijective
 
     @property
@@ -178,7 +182,7 @@ class _InverseTransform(Transform):
         """Return whether the other one inverts an equal transform."""
         return isinstance(other, _InverseTransform) and self._inv == other._inv
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __call__(self, x: Any) -> Any:
         return self._inv._inv_call(x)
@@ -243,7 +247,7 @@ class ComposeTransform(Transform):
         return wider(self.parts[-1].codomain, event_dim)
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         """Whether all parts are."""
         return all(part.bijective for part in self.parts)
 
@@ -331,7 +335,7 @@ class IndependentTransform(Transform):
         return constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims)
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         """Whether the base is."""
         return self.base_transform.bijective
 

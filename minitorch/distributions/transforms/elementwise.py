@@ -20,7 +20,7 @@ class ExpTransform(Transform):
     domain = constraints.real
     codomain = constraints.positive
     bijective = True
-    sign = 1  # type: ignore[assignment]
+    sign = 1
     _compared = ()
 
     def _call(self, x):
@@ -85,7 +85,7 @@ class SigmoidTransform(Transform):
     domain = constraints.real
     codomain = constraints.unit_interval
     bijective = True
-    sign = 1  # type: ignore[assignment]
+    sign = 1
     _compared = ()
 
     def _call(self, x):
@@ -111,7 +111,7 @@ class SoftplusTransform(Transform):
     domain = constraints.real
     codomain = constraints.positive
     bijective = True
-    sign = 1  # type: ignore[assignment]
+    sign = 1
     _compared = ()
 
     def _call(self, x):
@@ -136,7 +136,7 @@ class TanhTransform(Transform):
     domain = constraints.real
     codomain = constraints.interval(-1.0, 1.0)
     bijective = True
-    sign = 1  # type: ignore[assignment]
+    sign = 1
     _compared = ()
 
     def _call(self, x):
@@ -243,7 +243,7 @@ class CumulativeDistributionTransform(Transform):
 
     bijective = True
     codomain = constraints.unit_interval
-    sign = 1  # type: ignore[assignment]
+    sign = 1
 
     def __init__(self, distribution: Any, cache_size: int = 0) -> None:
         super().__init__(cache_size=cache_size)
@@ -298,7 +298,7 @@ class _PartsTransform(Transform):
         ]
 
     @property
-    def bijective(self) -> bool:  # type: ignore[override]
+    def bijective(self) -> bool:
         """Whether all parts are."""
         return all(t.bijective for t in self.transforms)
 
