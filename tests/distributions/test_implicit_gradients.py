@@ -124,3 +124,20 @@ def test_types_and_shapes():
         minitorch._dirichlet_grad(a.half(), a.half(), a.half())
     with pytest.raises(NotImplementedError, match="the derivative for '_standard_gamma_grad"):
         minitorch._standard_gamma_grad(a.requires_grad_(), x).sum().backward()
+
+
+@pytest.mark.parametrize("name", ["_standard_gamma", "_sample_dirichlet"])
+def test_forward_and_backward_agree(name):
+    parameter = minitorch.tensor([[0.5, 2.0, 3.0], [1.0, 4.0, 0.3]], dtype=F64)
+    tangent = minitorch.tensor([[1.0, -0.5, 2.0], [0.3, 0.7, -1.0]], dtype=F64)
+
+    def draw(parameter):
+        minitorch.manual_seed(4)
+        return getattr(minitorch, name)(parameter)
+
+    draws, moved = minitorch.func.jvp(draw, (parameter,), (tangent,))
+    assert minitorch.equal(draws, draw(parameter))
+    jacobian = minitorch.func.jacrev(draw)(parameter)
+    assert minitorch.allclose(moved, (jacobian * tangent).sum((-2, -1)))
+    if name == "_standard_gamma":
+        assert minitorch.allclose(moved, tangent * minitorch._standard_gamma_grad(parameter, draws))

@@ -58,14 +58,26 @@ def _binomial_without_formula(grad):
 derivative("binomial", prob=_binomial_without_formula)
 
 
+def _dirichlet_share(self, result):
+    return F._dirichlet_grad(result, self, F.sum(self, -1, keepdim=True).expand_as(self))
+
+
 def _dirichlet_backward(grad, self, result):
     """A component grows with its own concentration at the cost of the others, in proportion."""
-    share = F._dirichlet_grad(result, self, F.sum(self, -1, keepdim=True).expand_as(self))
-    return share * (grad - F.sum(grad * result, -1, keepdim=True))
+    return _dirichlet_share(self, result) * (grad - F.sum(grad * result, -1, keepdim=True))
 
 
-derivative("_standard_gamma", self=lambda grad, self, result: grad * F._standard_gamma_grad(self, result))
-derivative("_sample_dirichlet", self=_dirichlet_backward)
+def _dirichlet_forward(self_p, self_t, result):
+    moved = _dirichlet_share(self_p, result) * self_t
+    return moved - result * F.sum(moved, -1, keepdim=True)
+
+
+derivative(
+    "_standard_gamma",
+    self=lambda grad, self, result: grad * F._standard_gamma_grad(self, result),
+    result=lambda self_p, self_t, result: self_t * F._standard_gamma_grad(self_p, result),
+)
+derivative("_sample_dirichlet", self=_dirichlet_backward, result=_dirichlet_forward)
 derivative(
     "_standard_gamma_grad",
     self=not_implemented("_standard_gamma_grad", "self"),
