@@ -118,11 +118,11 @@ DISTRIBUTIONS = [
     ),
     record(
         "_standard_gamma", lambda make: [(make(2, 3, low=0.5, high=4),)],
-        dtypes=REAL_FLOATS, random=True, no_gradcheck=MOVES,
+        dtypes=FLOATS, random=True, no_gradcheck=MOVES,
     ),
     record(
         "_sample_dirichlet", lambda make: [(make(2, 3, low=0.5, high=4),)],
-        dtypes=REAL_FLOATS, random=True, no_gradcheck=MOVES,
+        dtypes=FLOATS, random=True, no_gradcheck=MOVES,
     ),
     record(
         "_standard_gamma_grad",
@@ -130,7 +130,7 @@ DISTRIBUTIONS = [
             (make(2, 3, low=0.5, high=4, grad=False), make(2, 3, low=0.1, high=6, grad=False)),
             (make(3, low=0.5, high=4, grad=False), make(2, 1, low=0.1, high=6, grad=False)),
         ],
-        dtypes=REAL_FLOATS, autograd=False,
+        dtypes=FLOATS, autograd=False,
     ),
     record(
         "_dirichlet_grad",
@@ -140,7 +140,7 @@ DISTRIBUTIONS = [
                 make(2, 1, low=3, high=5, grad=False),
             ),
         ],
-        dtypes=REAL_FLOATS, autograd=False,
+        dtypes=FLOATS, autograd=False,
     ),
     record(
         "poisson",
