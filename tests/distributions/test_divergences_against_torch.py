@@ -91,7 +91,8 @@ def test_every_pair(torch, first):
 
 def test_the_same_pairs_are_registered(torch):
     def names(library):
-        return {(p.__name__, q.__name__) for p, q in library.distributions.kl._KL_REGISTRY}
+        d = library.distributions  # programs, such as a docstring's example, may have registered classes of their own
+        return {(p.__name__, q.__name__) for p, q in d.kl._KL_REGISTRY if getattr(d, p.__name__, None) is p}
 
     assert names(minitorch) == names(torch)
 
