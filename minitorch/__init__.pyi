@@ -97,6 +97,7 @@ from minitorch import compiler as compiler
 from minitorch import cpu as cpu
 from minitorch import cuda as cuda
 from minitorch import distributed as distributed
+from minitorch import distributions as distributions
 from minitorch import fft as fft
 from minitorch import func as func
 from minitorch import fx as fx
@@ -202,6 +203,7 @@ def _ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: _int = 0,
     zero_infinity: _bool = False, *, out: Sequence[Tensor] | None = None
 ) -> _tuple[Tensor, Tensor]: ...
+def _dirichlet_grad(x: Tensor, alpha: Tensor, total: Tensor) -> Tensor: ...
 @overload
 def _efficientzerotensor(
     size: Sequence[_int], *, dtype: _dtype | None = None, layout: _layout | None = None,
@@ -252,6 +254,7 @@ def _softmax_backward_data(
     grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype, *, out: Tensor | None = None
 ) -> Tensor: ...
 def _standard_gamma(input: Tensor, generator: _Generator | None = None) -> Tensor: ...
+def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor: ...
 def _unsafe_masked_index(input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], fill: _Number) -> Tensor: ...
 def _unsafe_masked_index_put_accumulate(
     input: Tensor, mask: Tensor, indices: Sequence[Tensor | None], values: Tensor

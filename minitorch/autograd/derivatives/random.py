@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minitorch.autograd.derivatives.registry import derivative
+from minitorch.autograd.derivatives.special_functions import not_implemented
 from minitorch.ops import functions as F
 
 
@@ -50,16 +51,44 @@ derivative(
 )
 
 
-def _without_formula(name):
-    def refuse(grad):
-        raise RuntimeError(f"derivative for aten::{name} is not implemented: detach the parameters, or draw under no_grad")
-
-    return refuse
+def _binomial_without_formula(grad):
+    raise RuntimeError("derivative for aten::binomial is not implemented: detach the parameters, or draw under no_grad")
 
 
-derivative("binomial", prob=_without_formula("binomial"))
-derivative("_standard_gamma", self=_without_formula("_standard_gamma"))
-derivative("_sample_dirichlet", self=_without_formula("_sample_dirichlet"))
+derivative("binomial", prob=_binomial_without_formula)
+
+
+def _dirichlet_share(self, result):
+    return F._dirichlet_grad(result, self, F.sum(self, -1, keepdim=True).expand_as(self))
+
+
+def _dirichlet_backward(grad, self, result):
+    """A component grows with its own concentration at the cost of the others, in proportion."""
+    return _dirichlet_share(self, result) * (grad - F.sum(grad * result, -1, keepdim=True))
+
+
+def _dirichlet_forward(self_p, self_t, result):
+    moved = _dirichlet_share(self_p, result) * self_t
+    return moved - result * F.sum(moved, -1, keepdim=True)
+
+
+derivative(
+    "_standard_gamma",
+    self=lambda grad, self, result: grad * F._standard_gamma_grad(self, result),
+    result=lambda self_p, self_t, result: self_t * F._standard_gamma_grad(self_p, result),
+)
+derivative("_sample_dirichlet", self=_dirichlet_backward, result=_dirichlet_forward)
+derivative(
+    "_standard_gamma_grad",
+    self=not_implemented("_standard_gamma_grad", "self"),
+    output=not_implemented("_standard_gamma_grad", "output"),
+)
+derivative(
+    "_dirichlet_grad",
+    x=not_implemented("_dirichlet_grad", "x"),
+    alpha=not_implemented("_dirichlet_grad", "alpha"),
+    total=not_implemented("_dirichlet_grad", "total"),
+)
 derivative("normal.Tensor_float", mean=_zeros, result="zero")
 derivative("normal.float_Tensor", std=_zeros, result="zero")
 derivative("normal.Tensor_Tensor", mean=_zeros, std=_zeros, result="zero")

@@ -8,6 +8,7 @@ a transposed array gets them transposed, as PyTorch's walk over it has it.
 from __future__ import annotations
 
 from minitorch.backends.array.factories import like
+from minitorch.backends.array.implicit_gradients import dirichlet_gradient, gamma_gradient
 from minitorch.backends.array.registry import array_kernel
 from minitorch.core.dtype import bool_, from_numpy_dtype, get_default_dtype
 from minitorch.core.generator import DEFAULT_GENERATORS
@@ -291,6 +292,22 @@ def sample_dirichlet_kernel(xp, self, generator=None):
     if self.ndim == 0:
         return source(xp, generator).dirichlet(self.reshape(1)).reshape(())
     return source(xp, generator).dirichlet(self)
+
+
+@array_kernel("_standard_gamma_grad")
+def standard_gamma_grad_kernel(xp, self, output):
+    if self.dtype.char not in "fd" or output.dtype != self.dtype:
+        raise ValueError("not of one floating type")
+    result = gamma_gradient(xp, self.astype(xp.float64), output.astype(xp.float64))
+    return result.astype(self.dtype)
+
+
+@array_kernel("_dirichlet_grad")
+def dirichlet_grad_kernel(xp, x, alpha, total):
+    if x.dtype.char not in "fd" or alpha.dtype != x.dtype or total.dtype != x.dtype:
+        raise ValueError("not of one floating type")
+    result = dirichlet_gradient(xp, *[array.astype(xp.float64) for array in (x, alpha, total)])
+    return result.astype(x.dtype)
 
 
 @array_kernel("poisson")

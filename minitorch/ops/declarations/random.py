@@ -1,6 +1,6 @@
 """Random numbers: what exists."""
 
-from minitorch.ops.registry import FUNCTION, METHOD, RANDOM, operator
+from minitorch.ops.registry import FUNCTION, METHOD, POINTWISE, RANDOM, operator
 
 # ---------------------------------------------------------------- factories
 
@@ -234,6 +234,9 @@ operator(
 )  # fmt: skip
 operator("_standard_gamma(Tensor self, Generator? generator=None) -> Tensor", variants=FUNCTION, tags=RANDOM)
 operator("_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor", variants=FUNCTION, tags=RANDOM)
+# How a draw of these moves with its parameter.
+operator("_standard_gamma_grad(Tensor self, Tensor output) -> Tensor", variants=FUNCTION, tags=POINTWISE)
+operator("_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor", variants=FUNCTION, tags=POINTWISE)
 operator(
     "poisson(Tensor self, Generator? generator=None) -> Tensor", variants=FUNCTION, tags=RANDOM
 )

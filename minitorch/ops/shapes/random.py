@@ -7,6 +7,7 @@ import numpy as np
 from minitorch.core.dtype import bool_, finfo, from_numpy_dtype
 from minitorch.ops.shapes.common import MetaArray, broadcast_shapes, check
 from minitorch.ops.shapes.factories import C_NAMES, check_size, fits, like, np_dtype_of
+from minitorch.ops.shapes.pointwise import SAME, elementwise_shape, rules
 from minitorch.ops.shapes.registry import shape
 
 _INT64 = np.dtype(np.int64)
@@ -401,6 +402,30 @@ def standard_gamma_shape(self, generator=None):
 def sample_dirichlet_shape(self, generator=None):
     check_wide(self.dtype, "dirichlet")
     return MetaArray(self.shape, self.dtype)
+
+
+rules(SAME, "f", "_standard_gamma_grad", "_dirichlet_grad", generic=False)
+
+
+def check_one_wide_type(operator: str, kernel: str, **arrays) -> None:
+    """Raise unless all arrays are float32, or all float64."""
+    first = next(iter(arrays.values())).dtype
+    check_wide(first, kernel)
+    for name, array in arrays.items():
+        word, wanted = from_numpy_dtype(array.dtype).scalar_name, from_numpy_dtype(first).scalar_name
+        check(array.dtype == first, f"{operator}(): Found dtype {word} of {name} but expected {wanted}; convert one of them")
+
+
+@shape("_standard_gamma_grad")
+def standard_gamma_grad_shape(self, output):
+    check_one_wide_type("_standard_gamma_grad", "_standard_gamma_grad_cpu", self=self, output=output)
+    return elementwise_shape("_standard_gamma_grad", (self, output))
+
+
+@shape("_dirichlet_grad")
+def dirichlet_grad_shape(x, alpha, total):
+    check_one_wide_type("_dirichlet_grad", "_dirichlet_grad_cpu", x=x, alpha=alpha, total=total)
+    return elementwise_shape("_dirichlet_grad", (x, alpha, total))
 
 
 @shape("poisson")

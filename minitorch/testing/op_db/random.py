@@ -6,6 +6,7 @@ from minitorch.testing.op_db.record import FLOATS, FLOATS_AND_COMPLEX, NUMBERS, 
 from minitorch.testing.op_db.samples import record
 
 DRAWN: dict = dict(random=True, autograd=False)
+MOVES = "the draws of two calls differ; tests/distributions differentiates draws of one seed"
 
 
 def _kind(make):
@@ -115,8 +116,32 @@ DISTRIBUTIONS = [
         dtypes=REAL_FLOATS,
         **DRAWN,
     ),
-    record("_standard_gamma", lambda make: [(make(2, 3, low=0.5, high=4, grad=False),)], dtypes=REAL_FLOATS, **DRAWN),
-    record("_sample_dirichlet", lambda make: [(make(2, 3, low=0.5, high=4, grad=False),)], dtypes=REAL_FLOATS, **DRAWN),
+    record(
+        "_standard_gamma", lambda make: [(make(2, 3, low=0.5, high=4),)],
+        dtypes=FLOATS, random=True, no_gradcheck=MOVES,
+    ),
+    record(
+        "_sample_dirichlet", lambda make: [(make(2, 3, low=0.5, high=4),)],
+        dtypes=FLOATS, random=True, no_gradcheck=MOVES,
+    ),
+    record(
+        "_standard_gamma_grad",
+        lambda make: [
+            (make(2, 3, low=0.5, high=4, grad=False), make(2, 3, low=0.1, high=6, grad=False)),
+            (make(3, low=0.5, high=4, grad=False), make(2, 1, low=0.1, high=6, grad=False)),
+        ],
+        dtypes=FLOATS, autograd=False,
+    ),
+    record(
+        "_dirichlet_grad",
+        lambda make: [
+            (
+                make(2, 3, low=0.1, high=0.9, grad=False), make(2, 3, low=0.5, high=2, grad=False),
+                make(2, 1, low=3, high=5, grad=False),
+            ),
+        ],
+        dtypes=FLOATS, autograd=False,
+    ),
     record(
         "poisson",
         lambda make: [(make(2, 3, low=0.5, high=4),)],
