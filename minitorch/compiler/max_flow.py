@@ -17,8 +17,9 @@ class FlowNetwork:
     >>> network = FlowNetwork()
     >>> network.add_edge("source", "a", 3)
     >>> network.add_edge("a", "sink", 2)
-    >>> network.minimum_cut("source", "sink")
-    (2, {'source', 'a'})
+    >>> capacity, side = network.minimum_cut("source", "sink")
+    >>> capacity, sorted(side)
+    (2, ['a', 'source'])
     """
 
     def __init__(self) -> None:
