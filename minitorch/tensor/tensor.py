@@ -429,7 +429,9 @@ class Tensor(TensorBase):
             return array.astype(dtype)
         return array.copy() if copy else array
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.key_set & ZERO_TENSOR:
@@ -440,7 +442,9 @@ class Tensor(TensorBase):
         handle = self.numpy() if self.device.type == "cpu" else self.handle
         if not hasattr(handle, "__dlpack__"):
             raise BufferError(f"a tensor on {self.device} cannot be exported by DLPack; copy it with Tensor.cpu()")
-        return handle.__dlpack__(**kwargs)
+        # An exporter may know just the first of these: pass on what is asked for.
+        asked = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        return handle.__dlpack__(**{name: value for name, value in asked.items() if value is not None})
 
     def __dlpack_device__(self) -> tuple:
         handle = self.handle
