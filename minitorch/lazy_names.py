@@ -7,9 +7,10 @@ from typing import Any
 
 SUBMODULES = frozenset(
     (
-        "_C", "_decomp", "_dispatch", "_functorch", "_ops", "_subclasses", "accelerator", "amp", "array_api",
-        "as_torch", "backends", "compiler", "cpu", "cuda", "distributed", "fft", "func", "fx", "jit", "library", "linalg", "masked", "nn", "optim",
-        "overrides", "serialization", "signal", "special", "testing", "tools", "types", "utils", "version",
+        "_C", "_decomp", "_dispatch", "_functorch", "_ops", "_subclasses", "accelerator", "amp", "array_api", "as_torch",
+        "backends", "compiler", "cpu", "cuda", "distributed", "fft", "func", "fx", "interop", "jit", "library", "linalg",
+        "masked", "nn", "optim", "overrides", "serialization", "signal", "special", "testing", "tools", "types", "utils",
+        "version",
     )
 )
 

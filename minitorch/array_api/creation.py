@@ -65,8 +65,9 @@ def arange(
     if step == 0:
         raise ValueError("arange(): step must not be zero")
     if (stop <= start) if step > 0 else (stop >= start):
-        stop = start  # none, but of the dtype that the numbers give
-        step = abs(step)
+        if dtype is None and any(isinstance(number, float) for number in (start, stop, step)):
+            dtype = mt.get_default_dtype()
+        return mt.empty(0, dtype=dtype or mt.int64, device=device)
     return mt.arange(start, stop, step, dtype=dtype, device=device)
 
 

@@ -37,7 +37,8 @@ def cholesky(x: mt.Tensor, /, *, upper: bool = False) -> mt.Tensor:
 
 def cross(x1: mt.Tensor, x2: mt.Tensor, /, *, axis: int = -1) -> mt.Tensor:
     """Return the cross products of the vectors of three elements along `axis`."""
-    return mt.linalg.cross(*operands("cross", x1, x2), dim=axis)
+    # Broadcast here: the operator wants operands of as many dimensions.
+    return mt.linalg.cross(*mt.broadcast_tensors(*operands("cross", x1, x2)), dim=axis)
 
 
 def diagonal(x: mt.Tensor, /, *, offset: int = 0) -> mt.Tensor:

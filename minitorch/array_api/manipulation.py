@@ -29,9 +29,9 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         raise ValueError(str(error)) from error
 
 
-def broadcast_arrays(*arrays: mt.Tensor) -> list[mt.Tensor]:
+def broadcast_arrays(*arrays: mt.Tensor) -> tuple[mt.Tensor, ...]:
     """Return views of the arrays with the shape that they broadcast to."""
-    return list(mt.broadcast_tensors(*arrays))
+    return tuple(mt.broadcast_tensors(*arrays))
 
 
 def broadcast_to(x: mt.Tensor, /, shape: tuple[int, ...]) -> mt.Tensor:

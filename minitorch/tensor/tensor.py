@@ -429,9 +429,8 @@ class Tensor(TensorBase):
             return array.astype(dtype)
         return array.copy() if copy else array
 
-    def __dlpack__(
-        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
-    ) -> Any:
+    def _refuse_export(self) -> None:
+        """Raise BufferError where its memory is not what it reads as, or has a history."""
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.key_set & ZERO_TENSOR:
@@ -439,6 +438,11 @@ class Tensor(TensorBase):
         if self.key_set & (CONJUGATE | NEGATIVE):
             what, method = ("conjugate", "conj") if self.is_conj() else ("negative", "neg")
             raise BufferError(f"Can't export tensors with the {what} bit set; use tensor.resolve_{method}() first")
+
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        self._refuse_export()
         handle = self.numpy() if self.device.type == "cpu" else self.handle
         if not hasattr(handle, "__dlpack__"):
             raise BufferError(f"a tensor on {self.device} cannot be exported by DLPack; copy it with Tensor.cpu()")

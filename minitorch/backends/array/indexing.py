@@ -15,6 +15,7 @@ from minitorch.core.promotion import result_type, result_type_of_two
 from minitorch.errors import OutOfBoundsError
 from minitorch.ops.shapes.common import broadcast_shapes
 from minitorch.ops.shapes.indexing import joined_strides, rows_strides
+from minitorch.ops.shapes.pointwise import elementwise_strides
 
 # Up to this many positions a Python loop is faster than a reduction.
 _FEW = 24
