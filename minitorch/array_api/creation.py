@@ -80,9 +80,7 @@ def linspace(
     return mt.linspace(start, stop, num + 1, dtype=dtype, device=device)[:-1]
 
 
-def eye(
-    n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None
-) -> mt.Tensor:
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None, device: Any = None) -> mt.Tensor:
     """Return a matrix with ones on its `k`-th diagonal (above the main one when positive), and zeros elsewhere."""
     n_cols = n_rows if n_cols is None else n_cols
     result = mt.zeros((n_rows, n_cols), dtype=dtype, device=device)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import minitorch as mt
-from minitorch.core.dtype import dtype as DType  # noqa: N812  (a class)
+from minitorch.core.dtype import dtype as DType
 
 SIGNED = (mt.int8, mt.int16, mt.int32, mt.int64)
 UNSIGNED = (mt.uint8, mt.uint16, mt.uint32, mt.uint64)

@@ -60,7 +60,9 @@ def clip(x: mt.Tensor, /, min: Any = None, max: Any = None) -> mt.Tensor:
             continue
         kind = result_type(x, bound)
         if kind.is_floating_point and not x.dtype.is_floating_point:
-            raise TypeError(f"clip(): a bound of {bound} for an array of {x.dtype}; cast the array or the bound with astype()")
+            raise TypeError(
+                f"clip(): a bound of {bound} for an array of {x.dtype}; cast the array or the bound with astype()"
+            )
         if is_scalar(bound):
             if not x.dtype.is_floating_point:
                 # A number beyond the type's limits limits nothing, or everything.

@@ -41,7 +41,9 @@ hfft = _one_axis("hfft", mt.fft.hfft, "Return the real Fourier transform of the 
 ihfft = _one_axis("ihfft", mt.fft.ihfft, "Return the inverse of `hfft`.")
 fftn = _axes("fftn", mt.fft.fftn, "Return the Fourier transform along several axes, all if they are not given.")
 ifftn = _axes("ifftn", mt.fft.ifftn, "Return the inverse of `fftn`.")
-rfftn = _axes("rfftn", mt.fft.rfftn, "Return half of the Fourier transform of real numbers, halved along the last axis.")
+rfftn = _axes(
+    "rfftn", mt.fft.rfftn, "Return half of the Fourier transform of real numbers, halved along the last axis."
+)
 irfftn = _axes("irfftn", mt.fft.irfftn, "Return the inverse of `rfftn`.")
 
 

@@ -55,7 +55,7 @@ class Inspection:
         return (mt.device("cpu"), *(mt.device(accelerator.type, index) for index in range(count)))
 
 
-def __array_namespace_info__() -> Inspection:  # noqa: N807  (the standard's name)
+def __array_namespace_info__() -> Inspection:
     """Return an object that answers about the namespace: ``capabilities()``, ``dtypes()``, ``devices()`` and so on.
 
     Examples

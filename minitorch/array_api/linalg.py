@@ -99,9 +99,7 @@ def svd(x: mt.Tensor, /, *, full_matrices: bool = True) -> Any:
     return mt.linalg.svd(x, full_matrices=full_matrices)
 
 
-def tensordot(
-    x1: mt.Tensor, x2: mt.Tensor, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
-) -> mt.Tensor:
+def tensordot(x1: mt.Tensor, x2: mt.Tensor, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> mt.Tensor:
     """Return the sums of products over `axes`: the last of `x1` with the first of `x2`, or those that two lists name."""
     return mt.tensordot(*operands("tensordot", x1, x2), dims=axes)
 

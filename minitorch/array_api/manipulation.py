@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import minitorch as mt
 from minitorch.array_api.data_types import operands
@@ -189,5 +188,3 @@ def take(x: mt.Tensor, indices: mt.Tensor, /, *, axis: int | None = None) -> mt.
 def take_along_axis(x: mt.Tensor, indices: mt.Tensor, /, *, axis: int = -1) -> mt.Tensor:
     """Return for each element of `indices` the element of `x` there along `axis`, at its place along the others."""
     return mt.take_along_dim(x, _wrapped(indices, x.shape[axis]), axis)
-
-

@@ -31,9 +31,7 @@ def nonzero(x: mt.Tensor, /) -> tuple[mt.Tensor, ...]:
     return tuple(mt.nonzero(x, as_tuple=True))
 
 
-def searchsorted(
-    x1: mt.Tensor, x2: Any, /, *, side: str = "left", sorter: mt.Tensor | None = None
-) -> mt.Tensor:
+def searchsorted(x1: mt.Tensor, x2: Any, /, *, side: str = "left", sorter: mt.Tensor | None = None) -> mt.Tensor:
     """Return where each element of `x2` belongs in the sorted `x1`, before equal ones or (``side="right"``) after.
 
     Parameters

@@ -25,9 +25,7 @@ def _axes(x: mt.Tensor, axis: Axis) -> tuple[mt.Tensor, tuple[int, ...]]:
     return x.unsqueeze(-1), (-1,)
 
 
-def _reduce(
-    kernel: Callable[..., mt.Tensor], x: mt.Tensor, axis: Axis, keepdims: bool, **arguments: Any
-) -> mt.Tensor:
+def _reduce(kernel: Callable[..., mt.Tensor], x: mt.Tensor, axis: Axis, keepdims: bool, **arguments: Any) -> mt.Tensor:
     expanded, axes = _axes(x, axis)
     result = kernel(expanded, axes, keepdim=keepdims, **arguments)
     return result.squeeze(-1) if keepdims and expanded is not x else result
@@ -121,7 +119,9 @@ def _cumulate(
 ) -> mt.Tensor:
     if axis is None:
         if x.ndim != 1:
-            raise ValueError(f"{kernel.__name__}: axis is needed for an array of {x.ndim} dimensions; only one has a default")
+            raise ValueError(
+                f"{kernel.__name__}: axis is needed for an array of {x.ndim} dimensions; only one has a default"
+            )
         axis = 0
     result = kernel(x, axis, dtype=_accumulated_dtype(x, dtype))
     if not include_initial:

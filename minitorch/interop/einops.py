@@ -1,11 +1,9 @@
 """Tensors in einops: once this module is imported, ``einops.rearrange`` and its kind take them.
 
-Examples
---------
->>> import minitorch.interop.einops
->>> import einops
->>> einops.rearrange(minitorch.ones(2, 3, 4), "a b c -> (a b) c").shape
-torch.Size([6, 4])
+    import einops
+    import minitorch.interop.einops
+
+    einops.rearrange(minitorch.ones(2, 3, 4), "a b c -> (a b) c")
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def xpu(self: Any, device: Any = None, non_blocking: bool = False, memory_format
     return self.to(device_class("xpu") if device is None else device_class(device))
 
 
-def __array_namespace__(self: Any, /, *, api_version: str | None = None) -> Any:  # noqa: N807  (the standard's name)
+def __array_namespace__(self: Any, /, *, api_version: str | None = None) -> Any:
     """Return the namespace of the Python array API standard, `minitorch.array_api`."""
     from minitorch import array_api
 
