@@ -42,6 +42,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
 
 # Name -> (module, what it is called there).
 _HOMES: dict[str, tuple[str, str]] = {
+    "__array_namespace_info__": ("array_api", "__array_namespace_info__"),
     "_disable_functionalization": ("functionalize", "disable"),
     "_enable_functionalization": ("functionalize", "enable"),
     "_from_functional_tensor": ("functionalize", "value_without_sync"),
