@@ -148,6 +148,9 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
     if isinstance(kind, str):
         if kind not in KINDS:
             raise ValueError(f"isdtype(): unknown kind {kind!r}; there are {', '.join(KINDS)}")
+        # Also of the floating-point types that the standard does not have.
+        if kind == "real floating" or (kind == "numeric" and dtype.is_floating_point):
+            return dtype.is_floating_point
         return dtype in KINDS[kind]
     return dtype is kind
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import minitorch as mt
 from minitorch.array_api.data_types import SIGNED, UNSIGNED, result_type
+from minitorch.ops.shapes.common import normalize_dims, reduced_shape
 
 Axis = int | tuple[int, ...] | None
 
@@ -31,23 +33,13 @@ def _reduce(kernel: Callable[..., mt.Tensor], x: mt.Tensor, axis: Axis, keepdims
     return result.squeeze(-1) if keepdims and expanded is not x else result
 
 
-def _reduce_merged(
-    kernel: Callable[..., mt.Tensor], x: mt.Tensor, axis: Axis, keepdims: bool, **arguments: Any
-) -> mt.Tensor:
-    """Reduce several axes with a kernel that takes one: they are made one first."""
-    if isinstance(axis, int):
-        return kernel(x, axis, keepdim=keepdims, **arguments)
-    expanded, axes = _axes(x, axis)
-    axes = tuple(range(expanded.ndim))[:0] if not expanded.ndim else tuple(a % expanded.ndim for a in axes)
-    kept = [a for a in range(expanded.ndim) if a not in axes]
-    shape = [expanded.shape[a] for a in kept]
-    size = 1
-    for a in axes:
-        size *= expanded.shape[a]
-    result = kernel(mt.permute(expanded, (*kept, *axes)).reshape((*shape, size)), -1, **arguments)
-    if keepdims:
-        result = result.reshape([1 if a in axes else length for a, length in enumerate(expanded.shape)][: x.ndim])
-    return result
+def _prod(x: mt.Tensor, axes: tuple[int, ...], keepdim: bool, dtype: Any) -> mt.Tensor:
+    """Return products over several axes: `minitorch.prod` takes one, so they are made one."""
+    axes = normalize_dims(axes, x.ndim, "prod")
+    kept = [a for a in range(x.ndim) if a not in axes]
+    merged = mt.permute(x, (*kept, *axes)).reshape([*(x.shape[a] for a in kept), math.prod(x.shape[a] for a in axes)])
+    result = mt.prod(merged, -1, dtype=dtype)
+    return result.reshape(reduced_shape(x.shape, axes, True)) if keepdim else result
 
 
 def _accumulated_dtype(x: mt.Tensor, dtype: Any) -> Any:
@@ -66,7 +58,7 @@ def sum(x: mt.Tensor, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool
 
 def prod(x: mt.Tensor, /, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> mt.Tensor:
     """Return the products along `axis`. Integers are multiplied in 64 bits, unsigned ones in uint64."""
-    return _reduce_merged(mt.prod, x, axis, keepdims, dtype=_accumulated_dtype(x, dtype))
+    return _reduce(_prod, x, axis, keepdims, dtype=_accumulated_dtype(x, dtype))
 
 
 def max(x: mt.Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> mt.Tensor:

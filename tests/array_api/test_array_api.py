@@ -82,6 +82,15 @@ def test_reductions_over_no_axes_all_axes_and_several():
                 np.testing.assert_allclose(got.numpy(), want)
 
 
+def test_axes_out_of_range_are_refused():
+    for name in ("sum", "prod", "max", "all"):
+        for axis in (2, -3, (0, 2)):
+            with pytest.raises(IndexError):
+                getattr(xp, name)(xp.ones((2, 3)), axis=axis)
+    with pytest.raises(RuntimeError, match="multiple times"):
+        xp.prod(xp.ones((2, 3)), axis=(0, -2))
+
+
 def test_sums_of_integers_are_wide_and_keep_their_sign():
     assert xp.sum(xp.ones(3, dtype=xp.uint8)).dtype is xp.uint64
     assert xp.sum(xp.ones(3, dtype=xp.int8)).dtype is xp.int64
@@ -163,6 +172,8 @@ def test_casts_and_limits():
     assert xp.finfo(xp.complex64).dtype is xp.float32
     assert xp.iinfo(xp.ones(2, dtype=xp.uint16)).max == 65535
     assert xp.isdtype(xp.uint16, ("bool", "unsigned integer"))
+    assert xp.isdtype(mt.bfloat16, "real floating")
+    assert not xp.isdtype(mt.int8, "real floating")
     with pytest.raises(ValueError, match="unknown kind"):
         xp.isdtype(xp.uint16, "floating")
 
