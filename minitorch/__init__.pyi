@@ -91,6 +91,7 @@ from minitorch import _ops as _ops
 from minitorch import _subclasses as _subclasses
 from minitorch import accelerator as accelerator
 from minitorch import amp as amp
+from minitorch import array_api as array_api
 from minitorch import as_torch as as_torch
 from minitorch import backends as backends
 from minitorch import compiler as compiler
@@ -101,6 +102,7 @@ from minitorch import distributions as distributions
 from minitorch import fft as fft
 from minitorch import func as func
 from minitorch import fx as fx
+from minitorch import interop as interop
 from minitorch import jit as jit
 from minitorch import library as library
 from minitorch import linalg as linalg

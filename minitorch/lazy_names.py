@@ -7,10 +7,10 @@ from typing import Any
 
 SUBMODULES = frozenset(
     (
-        "_C", "_decomp", "_dispatch", "_functorch", "_ops", "_subclasses", "accelerator", "amp", "as_torch", "backends",
-        "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "fx", "jit", "library", "linalg",
-        "masked", "nn", "optim", "overrides", "serialization", "signal", "special", "testing", "tools", "types", "utils",
-        "version",
+        "_C", "_decomp", "_dispatch", "_functorch", "_ops", "_subclasses", "accelerator", "amp", "array_api", "as_torch",
+        "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "fx", "interop", "jit",
+        "library", "linalg", "masked", "nn", "optim", "overrides", "serialization", "signal", "special", "testing",
+        "tools", "types", "utils", "version",
     )
 )
 
@@ -42,6 +42,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
 
 # Name -> (module, what it is called there).
 _HOMES: dict[str, tuple[str, str]] = {
+    "__array_namespace_info__": ("array_api", "__array_namespace_info__"),
     "_disable_functionalization": ("functionalize", "disable"),
     "_enable_functionalization": ("functionalize", "enable"),
     "_from_functional_tensor": ("functionalize", "value_without_sync"),

@@ -82,13 +82,32 @@ def xpu(self: Any, device: Any = None, non_blocking: bool = False, memory_format
     return self.to(device_class("xpu") if device is None else device_class(device))
 
 
+def __array_namespace__(self: Any, /, *, api_version: str | None = None) -> Any:
+    """Return the namespace of the Python array API standard, `minitorch.array_api`."""
+    from minitorch import array_api
+
+    if api_version is not None and api_version not in array_api.API_VERSIONS:
+        raise ValueError(
+            f"__array_namespace__(): no version {api_version!r} of the array API; there are {', '.join(array_api.API_VERSIONS)}"
+        )
+    return array_api
+
+
+def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
+    """Return it on a device, as the array API standard calls that; `stream` must be None."""
+    if stream is not None:
+        raise ValueError(f"to_device(): stream must be None, got {stream!r}; make the stream current instead")
+    return self.to(device=device_class(device))
+
+
 def _never(what: str) -> property:
     return property(lambda self: False, doc=f"Whether it is {what}: False, as there are none.")
 
 
 METHODS: dict[str, Any] = {
     f.__name__: f
-    for f in (apply_, map_, map2_, new, share_memory_, dim_order, const_data_ptr, storage, _is_all_true, _is_any_true, xpu)
+    for f in (apply_, map_, map2_, new, share_memory_, dim_order, const_data_ptr, storage, _is_all_true, _is_any_true, xpu,
+              __array_namespace__, to_device)
 }
 PROPERTIES: dict[str, property] = {
     "is_xpu": property(lambda self: self.device.type == device_class("xpu").type, doc="Whether it is on the device type `xpu`."),

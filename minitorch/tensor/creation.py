@@ -425,7 +425,9 @@ class _OfCapsule:
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
     """Return a tensor that shares the memory of an object that exports DLPack."""
     if isinstance(ext_tensor, TensorBase):
-        return ext_tensor.clone() if copy else ext_tensor.alias()
+        ext_tensor._refuse_export()
+        same = ext_tensor.detach()
+        return same.to(device=same.device if device is None else device_class(device), copy=bool(copy))
     if exchange.is_on_cuda(ext_tensor):
         return _adopted(ext_tensor, None, device, copy)
     array = np.from_dlpack(_OfCapsule(ext_tensor) if type(ext_tensor).__name__ == "PyCapsule" else ext_tensor)

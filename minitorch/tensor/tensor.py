@@ -429,7 +429,8 @@ class Tensor(TensorBase):
             return array.astype(dtype)
         return array.copy() if copy else array
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
+    def _refuse_export(self) -> None:
+        """Raise BufferError where its memory is not what it reads as, or has a history."""
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.key_set & ZERO_TENSOR:
@@ -437,10 +438,17 @@ class Tensor(TensorBase):
         if self.key_set & (CONJUGATE | NEGATIVE):
             what, method = ("conjugate", "conj") if self.is_conj() else ("negative", "neg")
             raise BufferError(f"Can't export tensors with the {what} bit set; use tensor.resolve_{method}() first")
+
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        self._refuse_export()
         handle = self.numpy() if self.device.type == "cpu" else self.handle
         if not hasattr(handle, "__dlpack__"):
             raise BufferError(f"a tensor on {self.device} cannot be exported by DLPack; copy it with Tensor.cpu()")
-        return handle.__dlpack__(**kwargs)
+        # An exporter may know just the first of these: pass on what is asked for.
+        asked = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        return handle.__dlpack__(**{name: value for name, value in asked.items() if value is not None})
 
     def __dlpack_device__(self) -> tuple:
         handle = self.handle
