@@ -153,6 +153,8 @@ def _build(
     infos = [InputInfo(records and t.requires_grad, t.is_leaf) for t in inputs]
     with tracing_values(inputs, options.dynamic) as values:
         info, examples = analyse(function, values, infos)
+        info.moved = plan.moves(info.ends)
+        plan.check_history([item.update_requires_grad for item in infos], tensors)
         changed = {i for places, item in zip(plan.positions, infos, strict=True) if item.changes_data for i in places}
         if any(changed.intersection(members) for members in shared.values()):
             return None
@@ -164,7 +166,8 @@ def _build(
             return Graphs(info, plan, forward, None, None, values, SizeCheck.of(values))
         joint = trace_joint(function, values, info, examples, options.decompositions)
         for node, item in zip(joint.graph.find_nodes(op="placeholder"), infos, strict=False):
-            node.meta["changes"] = item.changes_data  # saving it takes a copy: `keep_changed_inputs`
+            # Saving it takes a copy: `keep_changed_inputs`.
+            node.meta["changes"] = item.changes_data or item.changes > 0
         count = len(info.differentiable)
         forward, backward = options.partition_fn(joint, (values, None), num_fwd_outputs=count)
         joint.recompile()
@@ -173,9 +176,9 @@ def _build(
 
 
 def keep_changed_inputs(forward: GraphModule, info: ProgramInfo, value_count: int) -> None:
-    """Let a forward graph save copies of what lies in the memory of inputs that get new values after it ran."""
+    """Let a forward graph save copies of what lies in the memory of inputs that get new values or strides after it ran."""
     placeholders = forward.graph.find_nodes(op="placeholder")
-    changed = {node for node, item in zip(placeholders, info.inputs, strict=True) if item.changes_data}
+    changed = {node for node, item in zip(placeholders, info.inputs, strict=True) if item.changes_data or item.changes}
     if not changed:
         return
     output = forward.graph.output_node()
@@ -211,7 +214,10 @@ class Compiled:
 
     def serves(self, leaves: Sequence[Any]) -> bool:
         """Return whether a call with these leaves, whose key is that of this specialisation, has sizes that it is for."""
-        return self.sizes is None or self.sizes.bind(self.plan.gather(self.program.tensors(leaves))) is not None
+        tensors = self.program.tensors(leaves)
+        if not self.plan.serves(tensors):
+            return False
+        return self.sizes is None or self.sizes.bind(self.plan.gather(tensors)) is not None
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         tensors = self.program.tensors(leaves)
@@ -220,7 +226,7 @@ class Compiled:
         results = list(self.run(*inputs))
         if self.keeps_mutations:
             results = [None] * len(info.updated) + results
-        write_updates(info, inputs, results, data_written=self.keeps_mutations)
+        write_updates(info, inputs, results, data_written=self.keeps_mutations, tensors=tensors)
         return tree_unflatten(make_outputs(info, tensors, inputs, results), info.out_spec)
 
 

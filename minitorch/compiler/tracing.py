@@ -9,10 +9,10 @@ from typing import Any
 from minitorch.autocast_mode.switches import is_autocast_cache_enabled, set_autocast_cache_enabled
 from minitorch.autograd.backward import grad
 from minitorch.autograd.grad_mode import enable_grad, no_grad
-from minitorch.compiler.functional import ProgramInfo, Run, value_of
+from minitorch.compiler.functional import ProgramInfo, Run, value_of, values_of
 from minitorch.fake.fake_tensor import FakeArray
 from minitorch.fake.mode import FakeTensorMode
-from minitorch.functionalize import functionalization
+from minitorch.functionalize import functionalization, wrap
 from minitorch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from minitorch.fx.graph_module import GraphModule
 from minitorch.ops import functions as F
@@ -81,10 +81,11 @@ def trace_forward(
     def forward(*primals: Any) -> tuple:
         with functionalization(reapply_views=True, custom_operators=True):
             run = Run(function, primals, info.inputs, known=True)
-            results = run.collect(ProgramInfo(info.inputs, [], run.out_spec))
+            again = ProgramInfo(info.inputs, [], run.out_spec)
+            results = run.collect(again)
             if complete:
                 results = [*results[: len(info.updated)], *run.leaves]
-            returned = [value_of(result) for result in results]
+            returned = values_of(results, again)
         if keep_input_mutations:
             for position, index in enumerate(info.updated):
                 primals[index].copy_(returned[position])
@@ -122,9 +123,10 @@ def trace_joint(
             results = run.collect(again)
             roots = [r for r, wanted in zip(results, again.differentiable, strict=True) if wanted]
             wanted = [p for p, item in zip(run.primals, info.inputs, strict=True) if item.requires_grad]
-            returned = [value_of(result) for result in results]
+            with no_grad():
+                returned = values_of(results, again)
             with _backward_nodes():
-                found = iter(grad(roots, wanted, tangents, allow_unused=True))
+                found = iter(grad(roots, wanted, [wrap(t) for t in tangents], allow_unused=True))
                 gradients = [value_of(next(found)) if item.requires_grad else None for item in info.inputs]
         return returned, gradients
 
