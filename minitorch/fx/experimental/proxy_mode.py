@@ -314,7 +314,8 @@ def proxy_call(mode: ProxyTorchDispatchMode, func: OpOverload, args: tuple, kwar
     out = func(*args, **kwargs)
     constant = None
     if func is ops.aten.lift_fresh_copy.default and out.numel() <= CONSTANT_NUMEL_LIMIT:
-        constant = args[0].clone()
+        with unset_all_infra_modes():
+            constant = args[0].clone()
     elif known and "nondeterministic_seeded" not in func.tags and _is_small(out):
         constant = _on_constants(tracer, func, args, kwargs)
     elif written:
