@@ -22,9 +22,9 @@ from minitorch.compiler.partition import default_partition
 from minitorch.compiler.passes import clean
 from minitorch.compiler.runtime import as_boxed, make_function, run_graph
 from minitorch.compiler.sizes import SizeCheck, with_sizes
-from minitorch.compiler.tracing import trace_forward, trace_joint, tracing_values
+from minitorch.compiler.tracing import no_modes, trace_forward, trace_joint, tracing_values
 from minitorch.core.pytree import TreeSpec, tree_flatten, tree_unflatten
-from minitorch.dispatch.keys import AUTOCAST_KEYS
+from minitorch.dispatch.keys import AUTOCAST_KEYS, FUNCTIONALIZE, FUNCTORCH_KEYS
 from minitorch.dispatch.local_state import current
 from minitorch.dispatch.namespace import ops
 from minitorch.fx.graph_module import GraphModule
@@ -32,6 +32,8 @@ from minitorch.tensor.base import TensorBase
 
 Compiler = Callable[[GraphModule, Sequence[Any]], Callable[..., Any]]
 Partition = Callable[..., tuple[GraphModule, GraphModule]]
+
+_TRANSFORMED = FUNCTORCH_KEYS | FUNCTIONALIZE
 
 
 @dataclass
@@ -129,6 +131,11 @@ class Program:
 
 def build_graphs(program: Program, tensors: Sequence[TensorBase], options: Options) -> Graphs:
     """Trace a program for calls like one with `tensors`, and cut it into its graphs."""
+    with no_modes():
+        return _build_graphs(program, tensors, options)
+
+
+def _build_graphs(program: Program, tensors: Sequence[TensorBase], options: Options) -> Graphs:
     plan = InputPlan(tensors)
     shared = shared_storages(tensors)
     graphs = _build(program, plan, tensors, options, shared)
@@ -274,6 +281,8 @@ class AotFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, spec = tree_flatten((args, kwargs))
+        if any(isinstance(leaf, TensorBase) and leaf.key_set & _TRANSFORMED for leaf in leaves):
+            return self.fn(*args, **kwargs)  # what is seen here is another transform's: it must see what the function does
         return self._find(leaves, spec)(leaves)
 
     def prepare(self, *args: Any, **kwargs: Any) -> None:
@@ -288,7 +297,8 @@ class AotFunction:
         for compiled in known:
             if compiled.serves(leaves):
                 return compiled
-        known.append(Compiled(Program(self.fn, leaves, spec), leaves, self.options))
+        with no_modes():  # compilers may compute too
+            known.append(Compiled(Program(self.fn, leaves, spec), leaves, self.options))
         return known[-1]
 
 

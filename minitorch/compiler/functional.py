@@ -348,19 +348,19 @@ def analyse(
         info = ProgramInfo(inputs, [], run.out_spec)
         results = run.collect(info)
         info.ends = run.ends
-        _refuse_other_leaves(results, run.primals)
+        _refuse_other_leaves(results, run.primals, inputs)
         return info, values_of(results, info)
 
 
-def _refuse_other_leaves(results: Sequence[Any], primals: Sequence[Any]) -> None:
-    """Raise if a result depends on a tensor that requires a gradient and is no input.
+def _refuse_other_leaves(results: Sequence[Any], primals: Sequence[Any], inputs: Sequence[InputInfo]) -> None:
+    """Raise if a result depends on a tensor that requires a gradient and is no input, or an input that did not before.
 
     Raises
     ------
     RuntimeError
         Naming its shape: its gradient would be lost.
     """
-    known = {id(primal) for primal in primals}
+    known = {id(primal): item.requires_grad for primal, item in zip(primals, inputs, strict=True)}
     stack = [gradient_target(result) for result in results if _is_differentiable(result)]
     seen = set()
     while stack:
@@ -370,6 +370,11 @@ def _refuse_other_leaves(results: Sequence[Any], primals: Sequence[Any]) -> None
         seen.add(id(target))
         if isinstance(target, Node):
             stack += target.targets  # type: ignore[attr-defined]
+        elif known.get(id(target)) is False:
+            raise RuntimeError(
+                f"a compiled function makes an argument of shape {list(target.shape)} require a gradient (requires_grad_()), which "
+                "is seen outside of it. Call requires_grad_() before, or detach() the argument inside."
+            )
         elif id(target) not in known:
             raise RuntimeError(
                 f"a compiled function uses a tensor of shape {list(target.shape)} that requires a gradient and is none of its "

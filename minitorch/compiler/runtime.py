@@ -42,7 +42,15 @@ def make_boxed_compiler(compiler: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def as_boxed(compiled: Any) -> Boxed:
-    """Return what a compiler returned as a function of one list of arguments."""
+    """Return what a compiler returned as a function of one list of arguments.
+
+    Raises
+    ------
+    TypeError
+        If it cannot be called.
+    """
+    if not callable(compiled):
+        raise TypeError(f"a compiler must return what runs in the place of the graph, a callable, not {type(compiled).__name__}")
     return compiled if getattr(compiled, "_boxed_call", False) else make_boxed_func(compiled)
 
 

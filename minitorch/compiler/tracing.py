@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from minitorch.autocast_mode.switches import is_autocast_cache_enabled, set_autocast_cache_enabled
 from minitorch.autograd.backward import grad
 from minitorch.autograd.grad_mode import enable_grad, no_grad
 from minitorch.compiler.functional import ProgramInfo, Run, value_of, values_of
+from minitorch.dispatch.mode_stack import mode_stack, set_mode_stack
+from minitorch.dispatch.pre_dispatch import pre_dispatch_modes, set_pre_dispatch_modes
 from minitorch.fake.fake_tensor import FakeArray
 from minitorch.fake.mode import FakeTensorMode
 from minitorch.functionalize import functionalization, wrap
@@ -92,7 +94,8 @@ def trace_forward(
             returned = returned[len(info.updated) :]
         return tuple(returned)
 
-    with no_grad():
+    # A function may ask for gradients of its own.
+    with nullcontext() if any(item.requires_grad for item in info.inputs) else no_grad():
         return make_fx(forward, decompositions)(*values)
 
 
@@ -132,6 +135,19 @@ def trace_joint(
 
     tangents = [F.empty_like(e.detach()) for e, wanted in zip(examples, info.differentiable, strict=True) if wanted]
     return make_fx(joint, decompositions)(list(values), tangents)
+
+
+@contextmanager
+def no_modes() -> Iterator[None]:
+    """Scope: no dispatch mode that is active around a call sees how it is compiled, another trace that goes on among them."""
+    modes, above = mode_stack(), pre_dispatch_modes()
+    set_mode_stack(())
+    set_pre_dispatch_modes(())
+    try:
+        yield
+    finally:
+        set_mode_stack(modes)
+        set_pre_dispatch_modes(above)
 
 
 @contextmanager
