@@ -372,8 +372,8 @@ def _refuse_other_leaves(results: Sequence[Any], primals: Sequence[Any], inputs:
             stack += target.targets  # type: ignore[attr-defined]
         elif known.get(id(target)) is False:
             raise RuntimeError(
-                f"a compiled function makes an argument of shape {list(target.shape)} require a gradient (requires_grad_()), which "
-                "is seen outside of it. Call requires_grad_() before, or detach() the argument inside."
+                f"a compiled function makes an argument of shape {list(target.shape)} require a gradient (requires_grad_()), "
+                "which is seen outside of it. Call requires_grad_() before, or detach() the argument inside."
             )
         elif id(target) not in known:
             raise RuntimeError(

@@ -504,7 +504,8 @@ def test_generators_end_their_scopes_in_any_order():
     scopes[0].close()
     minitorch.zeros(1)
     scopes[1].close()
-    assert not first.seen and len(second.seen) == 1
+    assert not first.seen
+    assert len(second.seen) == 1
     assert _get_current_dispatch_mode_stack() == []
 
 
