@@ -22,9 +22,9 @@ from minitorch.compiler.partition import default_partition
 from minitorch.compiler.passes import clean
 from minitorch.compiler.runtime import as_boxed, make_function, run_graph
 from minitorch.compiler.sizes import SizeCheck, with_sizes
-from minitorch.compiler.tracing import trace_forward, trace_joint, tracing_values
+from minitorch.compiler.tracing import no_modes, trace_forward, trace_joint, tracing_values
 from minitorch.core.pytree import TreeSpec, tree_flatten, tree_unflatten
-from minitorch.dispatch.keys import AUTOCAST_KEYS
+from minitorch.dispatch.keys import AUTOCAST_KEYS, FUNCTIONALIZE, FUNCTORCH_KEYS
 from minitorch.dispatch.local_state import current
 from minitorch.dispatch.namespace import ops
 from minitorch.fx.graph_module import GraphModule
@@ -32,6 +32,8 @@ from minitorch.tensor.base import TensorBase
 
 Compiler = Callable[[GraphModule, Sequence[Any]], Callable[..., Any]]
 Partition = Callable[..., tuple[GraphModule, GraphModule]]
+
+_TRANSFORMED = FUNCTORCH_KEYS | FUNCTIONALIZE
 
 
 @dataclass
@@ -129,6 +131,11 @@ class Program:
 
 def build_graphs(program: Program, tensors: Sequence[TensorBase], options: Options) -> Graphs:
     """Trace a program for calls like one with `tensors`, and cut it into its graphs."""
+    with no_modes():
+        return _build_graphs(program, tensors, options)
+
+
+def _build_graphs(program: Program, tensors: Sequence[TensorBase], options: Options) -> Graphs:
     plan = InputPlan(tensors)
     shared = shared_storages(tensors)
     graphs = _build(program, plan, tensors, options, shared)
@@ -153,6 +160,8 @@ def _build(
     infos = [InputInfo(records and t.requires_grad, t.is_leaf) for t in inputs]
     with tracing_values(inputs, options.dynamic) as values:
         info, examples = analyse(function, values, infos)
+        info.moved = plan.moves(info.ends)
+        plan.check_history([item.update_requires_grad for item in infos], tensors)
         changed = {i for places, item in zip(plan.positions, infos, strict=True) if item.changes_data for i in places}
         if any(changed.intersection(members) for members in shared.values()):
             return None
@@ -164,7 +173,8 @@ def _build(
             return Graphs(info, plan, forward, None, None, values, SizeCheck.of(values))
         joint = trace_joint(function, values, info, examples, options.decompositions)
         for node, item in zip(joint.graph.find_nodes(op="placeholder"), infos, strict=False):
-            node.meta["changes"] = item.changes_data  # saving it takes a copy: `keep_changed_inputs`
+            # Saving it takes a copy: `keep_changed_inputs`.
+            node.meta["changes"] = item.changes_data or item.changes > 0
         count = len(info.differentiable)
         forward, backward = options.partition_fn(joint, (values, None), num_fwd_outputs=count)
         joint.recompile()
@@ -173,9 +183,9 @@ def _build(
 
 
 def keep_changed_inputs(forward: GraphModule, info: ProgramInfo, value_count: int) -> None:
-    """Let a forward graph save copies of what lies in the memory of inputs that get new values after it ran."""
+    """Let a forward graph save copies of what lies in the memory of inputs that get new values or strides after it ran."""
     placeholders = forward.graph.find_nodes(op="placeholder")
-    changed = {node for node, item in zip(placeholders, info.inputs, strict=True) if item.changes_data}
+    changed = {node for node, item in zip(placeholders, info.inputs, strict=True) if item.changes_data or item.changes}
     if not changed:
         return
     output = forward.graph.output_node()
@@ -211,7 +221,10 @@ class Compiled:
 
     def serves(self, leaves: Sequence[Any]) -> bool:
         """Return whether a call with these leaves, whose key is that of this specialisation, has sizes that it is for."""
-        return self.sizes is None or self.sizes.bind(self.plan.gather(self.program.tensors(leaves))) is not None
+        tensors = self.program.tensors(leaves)
+        if not self.plan.serves(tensors):
+            return False
+        return self.sizes is None or self.sizes.bind(self.plan.gather(tensors)) is not None
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         tensors = self.program.tensors(leaves)
@@ -220,7 +233,7 @@ class Compiled:
         results = list(self.run(*inputs))
         if self.keeps_mutations:
             results = [None] * len(info.updated) + results
-        write_updates(info, inputs, results, data_written=self.keeps_mutations)
+        write_updates(info, inputs, results, data_written=self.keeps_mutations, tensors=tensors)
         return tree_unflatten(make_outputs(info, tensors, inputs, results), info.out_spec)
 
 
@@ -268,6 +281,8 @@ class AotFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         leaves, spec = tree_flatten((args, kwargs))
+        if any(isinstance(leaf, TensorBase) and leaf.key_set & _TRANSFORMED for leaf in leaves):
+            return self.fn(*args, **kwargs)  # what is seen here is another transform's: it must see what the function does
         return self._find(leaves, spec)(leaves)
 
     def prepare(self, *args: Any, **kwargs: Any) -> None:
@@ -282,7 +297,8 @@ class AotFunction:
         for compiled in known:
             if compiled.serves(leaves):
                 return compiled
-        known.append(Compiled(Program(self.fn, leaves, spec), leaves, self.options))
+        with no_modes():  # compilers may compute too
+            known.append(Compiled(Program(self.fn, leaves, spec), leaves, self.options))
         return known[-1]
 
 

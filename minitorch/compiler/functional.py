@@ -21,10 +21,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
+from minitorch.autograd.function import Function
 from minitorch.autograd.grad_mode import no_grad
 from minitorch.autograd.node import Node, gradient_target
 from minitorch.core.pytree import TreeSpec, tree_flatten
 from minitorch.functionalize import functionalization, is_functional, sync, unwrap, wrap
+from minitorch.functionalize.layout import copied_in_order, dense_order, same_layout
 from minitorch.ops import functions as F
 from minitorch.tensor.base import TensorBase
 
@@ -104,6 +106,10 @@ class ProgramInfo:
         By value that the graph returns, whether it has a gradient.
     updated : list of int
         The inputs whose new values the graph returns, first of all.
+    ends : list of tuple
+        By tensor of the call, shape, strides and offset in its input after the call.
+    moved : dict of int to tuple
+        Those of tensors of the call that are made of a base, where they change; the offset counts from the one before.
     """
 
     inputs: list[InputInfo]
@@ -111,10 +117,24 @@ class ProgramInfo:
     out_spec: TreeSpec
     differentiable: list[bool] = field(default_factory=list)
     updated: list[int] = field(default_factory=list)
+    ends: list[tuple] = field(default_factory=list)
+    moved: dict[int, tuple] = field(default_factory=dict)
 
     @property
     def changes_inputs(self) -> bool:
         return any(i.changes_data or i.changes_geometry for i in self.inputs)
+
+
+class _Result(Function):
+    """A functional tensor with a history, and with the strides that the one it comes from has."""
+
+    @staticmethod
+    def forward(ctx: Any, primal: TensorBase) -> TensorBase:
+        return wrap(unwrap(primal))
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient
 
 
 class Run:
@@ -142,14 +162,19 @@ class Run:
                 primal.requires_grad_(True)
             # A leaf that requires a gradient may not be changed; what is none stands for a result.
             stands_for_result = info.requires_grad and not info.is_leaf
-            if stands_for_result and not (known and not (info.changes_data or info.changes_geometry)):
-                primal = F.clone(primal)
+            if stands_for_result and not (known and not (info.changes or info.changes_data or info.changes_geometry)):
+                primal = _Result.apply(primal)
             self.entered.append(primal)
         self.storages = [tensor.storage_cell for tensor in self.entered]
         self.before = [(t.node, tuple(t.shape), tuple(t.stride()), t.storage_offset()) for t in self.entered]
         self.versions = [_version(t) for t in self.entered]
         self.tensors, result = function(self.entered)
         self.leaves, self.out_spec = tree_flatten(result)
+        starts = {id(tensor.storage_cell): before[3] for tensor, before in zip(self.entered, self.before, strict=True)}
+        self.ends = [
+            (list(t.shape), list(t.stride()), t.storage_offset() - starts.get(id(t.storage_cell), 0))
+            for t in self.tensors
+        ]
         for tensor in (*self.entered, *self.leaves):
             if isinstance(tensor, TensorBase) and is_functional(tensor):
                 sync(tensor)
@@ -232,8 +257,9 @@ class Run:
         if cell in groups:
             if isinstance(groups[cell], list):
                 groups[cell] = _base_of(groups[cell])
-            index = _place(groups[cell], positions, graph_outputs)
-            return OutputInfo(OutputKind.VIEW_OF_BASE, index=index, steps=steps, requires_grad=wants)
+            base, known = groups[cell]
+            index = _place(base, positions, graph_outputs)
+            return OutputInfo(OutputKind.VIEW_OF_BASE, index=index, steps=steps[known:], requires_grad=wants)
         return OutputInfo(OutputKind.GRAPH, index=_place(leaf, positions, graph_outputs))
 
 
@@ -252,22 +278,57 @@ def _place(value: Any, positions: dict[int, int], graph_outputs: list) -> int:
     return positions[id(value)]
 
 
-def _base_of(members: list[Any]) -> Any:
-    """Return what outputs in one memory are views of: with its history where one of them has it."""
+def _base_of(members: list[Any]) -> tuple[Any, int]:
+    """Return what outputs in one memory are views of, and how many views lead to that: with its history where there is one.
+
+    Raises
+    ------
+    RuntimeError
+        If they have a history, and none of the tensors that do is one that all of them are views of.
+    """
     storage = members[0].handle.storage
     candidates = [m if m.view_info is None else m.view_info.base for m in members]
-    bases = [c for c in candidates if is_functional(c) and c.handle.storage is storage and not c.handle.chain]
+    # An in-place view operator makes a base what is itself reached by views.
+    bases = [
+        c
+        for c in candidates
+        if is_functional(c)
+        and c.handle.storage is storage
+        and all(m.handle.chain[: len(c.handle.chain)] == c.handle.chain for m in members)
+    ]
     if bases:
         found = next((b for b in bases if b.requires_grad), bases[0])
         sync(found)
-        return found
+        return found, len(found.handle.chain)
+    if any(m.requires_grad for m in members):
+        shapes = ", ".join(str(list(m.shape)) for m in members)
+        raise RuntimeError(
+            f"a compiled function returns tensors (of shapes {shapes}) that share memory, require gradients, and are no "
+            "views of one of them, since an in-place view operator such as t_() was called. Return clones of them, or use "
+            "the form that returns a new view (t())."
+        )
     storage.apply_updates()
-    return storage.base
+    return storage.base, 0
 
 
 def value_of(tensor: Any) -> Any:
     """Return the value of a functional tensor, and others as they are."""
     return unwrap(tensor) if isinstance(tensor, TensorBase) and is_functional(tensor) else tensor
+
+
+def result_of(tensor: Any) -> Any:
+    """Return the value of a functional tensor with the strides that the program knows, which views of it may need."""
+    value = value_of(tensor)
+    if value is tensor or same_layout(value.handle, tensor.handle.geometry):
+        return value
+    order = dense_order(tensor.handle.geometry)
+    return value if order is None else copied_in_order(value, order)
+
+
+def values_of(results: Sequence[Any], info: ProgramInfo) -> list[Any]:
+    """Return the values of what a graph returns; those for inputs are copied, and so need no strides."""
+    count = len(info.updated)
+    return [*map(value_of, results[:count]), *map(result_of, results[count:])]
 
 
 def analyse(
@@ -287,19 +348,20 @@ def analyse(
         run.describe_inputs(inputs)
         info = ProgramInfo(inputs, [], run.out_spec)
         results = run.collect(info)
-        _refuse_other_leaves(results, run.primals)
-        return info, [value_of(result) for result in results]
+        info.ends = run.ends
+        _refuse_other_leaves(results, run.primals, inputs)
+        return info, values_of(results, info)
 
 
-def _refuse_other_leaves(results: Sequence[Any], primals: Sequence[Any]) -> None:
-    """Raise if a result depends on a tensor that requires a gradient and is no input.
+def _refuse_other_leaves(results: Sequence[Any], primals: Sequence[Any], inputs: Sequence[InputInfo]) -> None:
+    """Raise if a result depends on a tensor that requires a gradient and is no input, or an input that did not before.
 
     Raises
     ------
     RuntimeError
         Naming its shape: its gradient would be lost.
     """
-    known = {id(primal) for primal in primals}
+    known = {id(primal): item.requires_grad for primal, item in zip(primals, inputs, strict=True)}
     stack = [gradient_target(result) for result in results if _is_differentiable(result)]
     seen = set()
     while stack:
@@ -309,6 +371,11 @@ def _refuse_other_leaves(results: Sequence[Any], primals: Sequence[Any]) -> None
         seen.add(id(target))
         if isinstance(target, Node):
             stack += target.targets  # type: ignore[attr-defined]
+        elif known.get(id(target)) is False:
+            raise RuntimeError(
+                f"a compiled function makes an argument of shape {list(target.shape)} require a gradient (requires_grad_()), "
+                "which is seen outside of it. Call requires_grad_() before, or detach() the argument inside."
+            )
         elif id(target) not in known:
             raise RuntimeError(
                 f"a compiled function uses a tensor of shape {list(target.shape)} that requires a gradient and is none of its "
@@ -321,9 +388,16 @@ def _refuse_other_leaves(results: Sequence[Any], primals: Sequence[Any]) -> None
 
 
 def write_updates(
-    info: ProgramInfo, inputs: Sequence[Any], graph_outputs: Sequence[Any], data_written: bool = False
+    info: ProgramInfo,
+    inputs: Sequence[Any],
+    graph_outputs: Sequence[Any],
+    data_written: bool = False,
+    tensors: Sequence[Any] = (),
 ) -> None:
-    """Give the inputs that a function changes their new values and geometry; the geometry alone where the graph did that."""
+    """Give the inputs that a function changes their new values and geometry; the geometry alone where the graph did that.
+
+    Of the `tensors` of the call, those made of a base get their new geometry (`ProgramInfo.moved`).
+    """
     versions = [_version(target) for target in inputs]
     for position, index in enumerate([] if data_written else info.updated):
         item, target, value = info.inputs[index], inputs[index], graph_outputs[position]
@@ -331,18 +405,24 @@ def write_updates(
             _change_geometry(item, target)
         with nullcontext() if item.update_requires_grad else no_grad():
             target.copy_(value)
+    for position, new in info.moved.items():
+        _set_geometry(tensors[position], new, tensors[position].requires_grad)
     for item, target, version in zip(info.inputs, inputs, versions, strict=True):
         if item.changes_geometry and (data_written or not item.changes_data):
             _change_geometry(item, target)
-        if (item.changes_data or item.changes_geometry) and not target.is_inference():
+        if (item.changes or item.changes_data or item.changes_geometry) and not target.is_inference():
             written = int(data_written and item.changes_data)  # by the graph, which raised it once
             target.counter_of().version = version - written + item.changes
 
 
 def _change_geometry(item: InputInfo, target: Any) -> None:
     assert item.new is not None
-    shape, stride, offset = item.new
-    with nullcontext() if item.requires_grad else no_grad():
+    _set_geometry(target, item.new, item.requires_grad)
+
+
+def _set_geometry(target: Any, new: tuple, requires_grad: bool) -> None:
+    shape, stride, offset = new
+    with nullcontext() if requires_grad else no_grad():
         F.as_strided_(target, shape, stride, target.storage_offset() + offset)
 
 

@@ -28,6 +28,8 @@ class InputPlan:
         By position in the call, ``(size, stride, offset)`` in the base, where there is one.
     count : int
         How many tensors a call has.
+    geometry : list of tuple or None
+        Where there is a base: how the tensors and inputs lie, which the graph holds for.
     """
 
     def __init__(self, tensors: Sequence[TensorBase], bases: Sequence[int] = ()):
@@ -50,6 +52,18 @@ class InputPlan:
             for i in places if is_base else ():
                 t = tensors[i]
                 self.places[i] = (list(t.shape), list(t.stride()), t.storage_offset() - base.storage_offset())
+        self.geometry = _geometry([*tensors, *inputs]) if any(self.is_base) else None
+
+    def serves(self, tensors: Sequence[TensorBase]) -> bool:
+        """Return whether the tensors of a call lie in their bases as those did that the plan was made for."""
+        return self.geometry is None or self.geometry == _geometry([*tensors, *self.gather(tensors)])
+
+    def check_history(self, gets_history: Sequence[bool], tensors: Sequence[TensorBase]) -> None:
+        """Raise RuntimeError if a base of tensors that are no views of one another would get a gradient, by input."""
+        for wanted, places, is_base in zip(gets_history, self.positions, self.is_base, strict=True):
+            members = [tensors[i] for i in places]
+            if wanted and is_base and _common_root(members) is None:
+                raise _no_history(members)
 
     def gather(self, tensors: Sequence[TensorBase]) -> list[TensorBase]:
         """Return the inputs of the graph for the tensors of a call."""
@@ -58,14 +72,51 @@ class InputPlan:
             for places, is_base in zip(self.positions, self.is_base, strict=True)
         ]
 
+    def moves(self, ends: Sequence[tuple]) -> dict[int, tuple]:
+        """Return, by position in the call, the geometry of tensors made of a base that an in-place view operator changed.
+
+        Parameters
+        ----------
+        ends : sequence of tuple
+            By position, ``(size, stride, offset)`` in the base after the program.
+        """
+        return {
+            i: (end[0], end[1], end[2] - place[2])
+            for i, (place, end) in enumerate(zip(self.places, ends, strict=True))
+            if place is not None and end != place
+        }
+
     def spread(self, inputs: Sequence[Any]) -> list[Any]:
         """Return, inside of a trace, the tensors of a call for the inputs of the graph."""
         tensors: list[Any] = [None] * self.count
         for places, value in zip(self.positions, inputs, strict=True):
             for i in places:
                 place = self.places[i]
-                tensors[i] = value if place is None else F.as_strided(value, *place)
+                if place is None:
+                    tensors[i] = value
+                else:
+                    size, stride, offset = place
+                    tensors[i] = F.as_strided(value, size, stride, value.storage_offset() + offset)
         return tensors
+
+
+def _geometry(tensors: Sequence[Any]) -> list[tuple]:
+    return [(tuple(t.shape), tuple(t.stride()), t.storage_offset()) for t in tensors]
+
+
+def _common_root(tensors: Sequence[Any]) -> TensorBase | None:
+    """Return the tensor that all of some are views of for autograd; None if there is none."""
+    roots = [t if t.view_info is None else t.view_info.base for t in tensors]
+    return roots[0] if all(root is roots[0] for root in roots) else None
+
+
+def _no_history(tensors: Sequence[Any]) -> RuntimeError:
+    shapes = ", ".join(str(list(t.shape)) for t in tensors)
+    return RuntimeError(
+        f"a compiled function was given tensors (of shapes {shapes}) that share memory but are no views of one another for "
+        "autograd (detach() or .data was used), changes one of them, and one requires a gradient or gets one. Clone the one "
+        "that is not to be changed before the call."
+    )
 
 
 def base_of(tensors: Sequence[TensorBase]) -> TensorBase:
@@ -76,16 +127,11 @@ def base_of(tensors: Sequence[TensorBase]) -> TensorBase:
     RuntimeError
         If one requires a gradient and they have no common base in the graph of autograd.
     """
-    roots = [t if t.view_info is None else t.view_info.base for t in tensors]
-    if all(root is roots[0] for root in roots):
-        return roots[0]
+    root = _common_root(tensors)
+    if root is not None:
+        return root
     if any(t.requires_grad for t in tensors):
-        shapes = ", ".join(str(list(t.shape)) for t in tensors)
-        raise RuntimeError(
-            f"a compiled function was given tensors (of shapes {shapes}) that share memory but are no views of one another for "
-            "autograd (detach() or .data was used), changes one of them, and one requires a gradient. Clone the one that "
-            "is not to be changed before the call."
-        )
+        raise _no_history(tensors)
     widest = max(tensors, key=lambda t: t.numel())
     ends = [
         t.storage_offset() + 1 + sum((n - 1) * s for n, s in zip(t.shape, t.stride(), strict=True)) for t in tensors

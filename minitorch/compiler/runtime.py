@@ -42,7 +42,15 @@ def make_boxed_compiler(compiler: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def as_boxed(compiled: Any) -> Boxed:
-    """Return what a compiler returned as a function of one list of arguments."""
+    """Return what a compiler returned as a function of one list of arguments.
+
+    Raises
+    ------
+    TypeError
+        If it cannot be called.
+    """
+    if not callable(compiled):
+        raise TypeError(f"a compiler must return what runs in the place of the graph, a callable, not {type(compiled).__name__}")
     return compiled if getattr(compiled, "_boxed_call", False) else make_boxed_func(compiled)
 
 
@@ -66,6 +74,21 @@ class _OnceOnly(Function):
             "a function compiled by aot_function (AOT autograd) does not support double backward: its backward pass is a "
             "compiled graph without a derivative. For second derivatives call the function itself."
         )
+
+
+def _dense_strides(value: Any) -> tuple[int, ...] | None:
+    """Return the strides that the graph of the backward pass was traced for; None where they are those of rows."""
+    return None if value.is_contiguous() else tuple(F.empty_like(value.detach(), device="meta").stride())
+
+
+def _laid_out(tangent: Any, strides: tuple[int, ...] | None) -> Any:
+    """Return a gradient with the strides that the backward graph expects: views in it were right for those alone."""
+    if strides is None:
+        return tangent.contiguous()
+    if tuple(tangent.stride()) == strides:
+        return tangent
+    laid_out = F.empty_strided(list(tangent.shape), strides, dtype=tangent.dtype, device=tangent.device)
+    return laid_out.copy_(tangent)
 
 
 def make_function(forward: Boxed, backward: Boxed, differentiable: Sequence[bool]) -> Callable[..., tuple]:
@@ -93,6 +116,7 @@ def make_function(forward: Boxed, backward: Boxed, differentiable: Sequence[bool
             results = run_graph(forward, list(inputs))
             values, saved = results[:count], results[count:]
             ctx.save_for_backward(*[s for s in saved if isinstance(s, TensorBase)])
+            ctx.layouts = [_dense_strides(v) for v, wanted in zip(values, differentiable, strict=True) if wanted]
             # Sizes are saved too; None marks the places of the tensors.
             ctx.saved_sizes = [None if isinstance(s, TensorBase) else s for s in saved]
             ctx.mark_non_differentiable(
@@ -108,6 +132,7 @@ def make_function(forward: Boxed, backward: Boxed, differentiable: Sequence[bool
         def backward(ctx: Any, *grads: Any) -> tuple:
             tensors = ctx.saved_tensors
             tangents = [g for g, wanted in zip(grads, differentiable, strict=True) if wanted]
+            tangents = [_laid_out(g, strides) for g, strides in zip(tangents, ctx.layouts, strict=True)]
 
             def compute() -> list[Any]:
                 rest = iter(tensors)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from minitorch.autocast_mode.switches import is_autocast_cache_enabled, set_autocast_cache_enabled
 from minitorch.autograd.backward import grad
 from minitorch.autograd.grad_mode import enable_grad, no_grad
-from minitorch.compiler.functional import ProgramInfo, Run, value_of
+from minitorch.compiler.functional import ProgramInfo, Run, value_of, values_of
+from minitorch.dispatch.mode_stack import mode_stack, set_mode_stack
+from minitorch.dispatch.pre_dispatch import pre_dispatch_modes, set_pre_dispatch_modes
 from minitorch.fake.fake_tensor import FakeArray
 from minitorch.fake.mode import FakeTensorMode
-from minitorch.functionalize import functionalization
+from minitorch.functionalize import functionalization, wrap
 from minitorch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from minitorch.fx.graph_module import GraphModule
 from minitorch.ops import functions as F
@@ -81,17 +83,19 @@ def trace_forward(
     def forward(*primals: Any) -> tuple:
         with functionalization(reapply_views=True, custom_operators=True):
             run = Run(function, primals, info.inputs, known=True)
-            results = run.collect(ProgramInfo(info.inputs, [], run.out_spec))
+            again = ProgramInfo(info.inputs, [], run.out_spec)
+            results = run.collect(again)
             if complete:
                 results = [*results[: len(info.updated)], *run.leaves]
-            returned = [value_of(result) for result in results]
+            returned = values_of(results, again)
         if keep_input_mutations:
             for position, index in enumerate(info.updated):
                 primals[index].copy_(returned[position])
             returned = returned[len(info.updated) :]
         return tuple(returned)
 
-    with no_grad():
+    # A function may ask for gradients of its own.
+    with nullcontext() if any(item.requires_grad for item in info.inputs) else no_grad():
         return make_fx(forward, decompositions)(*values)
 
 
@@ -122,14 +126,28 @@ def trace_joint(
             results = run.collect(again)
             roots = [r for r, wanted in zip(results, again.differentiable, strict=True) if wanted]
             wanted = [p for p, item in zip(run.primals, info.inputs, strict=True) if item.requires_grad]
-            returned = [value_of(result) for result in results]
+            with no_grad():
+                returned = values_of(results, again)
             with _backward_nodes():
-                found = iter(grad(roots, wanted, tangents, allow_unused=True))
+                found = iter(grad(roots, wanted, [wrap(t) for t in tangents], allow_unused=True))
                 gradients = [value_of(next(found)) if item.requires_grad else None for item in info.inputs]
         return returned, gradients
 
     tangents = [F.empty_like(e.detach()) for e, wanted in zip(examples, info.differentiable, strict=True) if wanted]
     return make_fx(joint, decompositions)(list(values), tangents)
+
+
+@contextmanager
+def no_modes() -> Iterator[None]:
+    """Scope: no dispatch mode that is active around a call sees how it is compiled, another trace that goes on among them."""
+    modes, above = mode_stack(), pre_dispatch_modes()
+    set_mode_stack(())
+    set_pre_dispatch_modes(())
+    try:
+        yield
+    finally:
+        set_mode_stack(modes)
+        set_pre_dispatch_modes(above)
 
 
 @contextmanager

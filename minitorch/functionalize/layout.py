@@ -122,6 +122,22 @@ def for_view(name: str, value: Any, args: tuple) -> Any:
     return value if fits else F.clone(value, memory_format=contiguous_format)
 
 
+def dense_order(geometry: MetaArray) -> list[int] | None:
+    """Return the dimensions from the slowest to the fastest one in memory; None if it has gaps or overlaps."""
+    order = sorted(range(geometry.ndim), key=lambda d: (-geometry.strides[d], d))
+    sizes = [geometry.shape[d] for d in order]
+    dense = contiguous_strides(sizes, geometry.itemsize)
+    if any(n != 1 and geometry.strides[d] != s for n, d, s in zip(sizes, order, dense, strict=True)):
+        return None
+    return order
+
+
+def copied_in_order(value: Any, order: list[int]) -> Any:
+    """Return a copy of a value whose dimensions lie in memory in this order."""
+    value = F.clone(F.permute(value, order), memory_format=contiguous_format)
+    return F.permute(value, [order.index(d) for d in range(len(order))])
+
+
 def laid_out(value: Any, geometry: MetaArray) -> tuple[Any, int]:
     """Return a value with the strides of `geometry`, and how far its memory begins behind that of `geometry`.
 
@@ -134,16 +150,13 @@ def laid_out(value: Any, geometry: MetaArray) -> tuple[Any, int]:
         If the memory had gaps, which the value has not.
     """
     if not same_layout(value.handle, geometry):
-        order = sorted(range(geometry.ndim), key=lambda d: (-geometry.strides[d], d))
-        sizes = [geometry.shape[d] for d in order]
-        dense = contiguous_strides(sizes, geometry.itemsize)
-        if any(n != 1 and geometry.strides[d] != s for n, d, s in zip(sizes, order, dense, strict=True)):
+        order = dense_order(geometry)
+        if order is None:
             raise RuntimeError(
                 f"as_strided: the memory of this tensor (shape {list(geometry.shape)}, strides in bytes "
                 f"{list(geometry.strides)}) has gaps or overlaps, and was changed in place under functionalization, which "
                 "keeps the elements and not the memory between them. Clone the tensor first."
             )
-        value = F.clone(F.permute(value, order), memory_format=contiguous_format)
-        value = F.permute(value, [order.index(d) for d in range(geometry.ndim)])
+        value = copied_in_order(value, order)
     own = geometry_of(value)
     return value, (own.offset - geometry.offset) // max(geometry.itemsize, 1)

@@ -54,22 +54,27 @@ class TorchDispatchMode:
 
     def __enter__(self) -> Any:
         # One mode may be entered several times: a stack of what to go back to.
-        outer = self.__dict__.setdefault("_outer_stacks", [])
+        stacks = self.__dict__.setdefault("_stacks", [])
         if self._dispatch_key is None:
-            modes = mode_stack()
-            set_mode_stack(stack_with(modes, self))
+            outer = mode_stack()
+            inner = stack_with(outer, self)
+            set_mode_stack(inner)
         else:
-            modes = pre_dispatch_modes()
-            set_pre_dispatch_modes(pre_dispatch_stack_with(modes, self))
-        outer.append(modes)
+            outer = pre_dispatch_modes()
+            inner = pre_dispatch_stack_with(outer, self)
+            set_pre_dispatch_modes(inner)
+        stacks.append((outer, inner))
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
-        modes = self.__dict__["_outer_stacks"].pop()
+        stacks = self.__dict__.get("_stacks")
+        if not stacks:
+            raise RuntimeError(f"{type(self).__name__}: the mode was exited more often than it was entered")
+        outer, inner = stacks.pop()
         if self._dispatch_key is None:
-            set_mode_stack(modes)
+            set_mode_stack(_stack_after(self, mode_stack(), outer, inner))
         else:
-            set_pre_dispatch_modes(modes)
+            set_pre_dispatch_modes(_stack_after(self, pre_dispatch_modes(), outer, inner))
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:
@@ -80,6 +85,19 @@ class TorchDispatchMode:
     def is_infra_mode(cls) -> bool:
         """Return whether modes of this class are the library's own."""
         return is_infra_mode(cls)
+
+
+def _stack_after(mode: TorchDispatchMode, modes: tuple, outer: tuple, inner: tuple) -> tuple:
+    """Return the stack after a mode was exited, which went from `outer` to `inner` when it was entered.
+
+    Generators can end their scopes in another order than they began them; then the mode is the only one to go.
+    """
+    if modes == inner:
+        return outer
+    for i in range(len(modes) - 1, -1, -1):
+        if modes[i] is mode:
+            return (*modes[:i], *modes[i + 1 :])
+    return modes
 
 
 class BaseTorchDispatchMode(TorchDispatchMode):

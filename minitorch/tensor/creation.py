@@ -24,6 +24,7 @@ from minitorch.core.dtype import (
     int64,
 )
 from minitorch.core.promotion import promote_types
+from minitorch.core.symbolic import is_symbolic, python_type
 from minitorch.dispatch.keys import (
     AD_INPLACE_OR_VIEW,
     AUTOGRAD_KEYS,
@@ -168,6 +169,9 @@ def _survey(sequence: Any, leaves: _Leaves) -> None:
             elif _is_sequence(item):
                 leaves.arrays = True
                 _survey(list(item), leaves)
+            elif is_symbolic(item):
+                leaves.numbers.add(python_type(item))
+                leaves.arrays = True
             else:
                 raise _no_dtype(item, inside=True)
 
@@ -195,6 +199,8 @@ def _plain(value: Any) -> Any:
         return value.astype(np.float32).tolist() if value.dtype.kind == "V" else value.tolist()
     if isinstance(value, _NUMBERS):
         return value
+    if is_symbolic(value):
+        return python_type(value)(value)
     return [_plain(item) for item in value]
 
 
@@ -285,6 +291,8 @@ def array_from_data(data: Any, wanted: dtype | None) -> np.ndarray:
     if not _is_sequence(data):
         if hasattr(data, "__array__"):
             return _foreign_array(np.asarray(data), wanted).copy()
+        if is_symbolic(data):
+            return array_from_data(python_type(data)(data), wanted)
         raise _no_dtype(data)
     if not isinstance(data, (list, tuple)):
         data = list(data)
@@ -353,6 +361,11 @@ def tensor(
         target = data.device if device is None else device_class(device)
         result = data.detach().to(device=target, dtype=wanted or data.dtype, copy=True)
         return result._set_requires_grad(True) if requires_grad else result
+    if type(data) not in _NUMBER_SET and is_symbolic(data):
+        if wanted is None:
+            wanted = {int: int64, float: get_default_dtype(), bool: bool_}[python_type(data)]
+        result = F.scalar_tensor(data, dtype=wanted, device=default_device() if device is None else device)
+        return result._set_requires_grad(True) if requires_grad else result
     return _finish(wrap(array_from_data(data, wanted)), device, requires_grad)
 
 
@@ -380,6 +393,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
         return _finish(wrap(array), device, False)
     if hasattr(type(data), "__cuda_array_interface__"):
         return _adopted(data, wanted, device, None)
+    if is_symbolic(data):
+        return tensor(data, dtype=wanted, device=device)
     return _finish(wrap(array_from_data(data, wanted)), device, False)
 
 

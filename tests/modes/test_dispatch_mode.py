@@ -487,3 +487,28 @@ def test_torch_dispatch_rules_of_a_subclass(library):
     x.exp()
     x.neg()
     assert seen == [(s, ops.aten.exp.default, (s,), {}), ("S", ["S"], "aten.neg.default")]
+
+
+# -- scopes that end in another order ----------------------------------------------------------------
+
+
+def test_generators_end_their_scopes_in_any_order():
+    def scope(mode):
+        with mode:
+            yield
+
+    first, second = Recording(), Recording()
+    scopes = scope(first), scope(second)
+    for s in scopes:
+        next(s)
+    scopes[0].close()
+    minitorch.zeros(1)
+    scopes[1].close()
+    assert not first.seen
+    assert len(second.seen) == 1
+    assert _get_current_dispatch_mode_stack() == []
+
+
+def test_a_mode_is_exited_as_often_as_entered():
+    with pytest.raises(RuntimeError, match="Recording: the mode was exited more often than it was entered"):
+        Recording().__exit__(None, None, None)

@@ -390,6 +390,17 @@ def test_fake_traces_compute_nothing(x):
     assert mt.equal(graph(x), x + x)
 
 
+@pytest.mark.parametrize("tracing_mode", ["fake", "symbolic"])
+def test_fake_traces_know_numbers_made_of_python_data(x, tracing_mode):
+    def f(x):
+        y = x * mt.tensor(2.0)
+        y[mt.tensor([0])] = mt.tensor([3]).item()
+        return y
+
+    graph = make_fx(f, tracing_mode=tracing_mode)(x)
+    assert mt.equal(graph(x + 1), f(x + 1))
+
+
 def test_fake_arguments_bring_their_mode(x):
     from minitorch._subclasses import FakeTensorMode
 
