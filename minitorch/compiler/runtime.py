@@ -49,9 +49,13 @@ def as_boxed(compiled: Any) -> Boxed:
     TypeError
         If it cannot be called.
     """
+    if getattr(compiled, "_boxed_call", False):
+        return compiled
     if not callable(compiled):
-        raise TypeError(f"a compiler must return what runs in the place of the graph, a callable, not {type(compiled).__name__}")
-    return compiled if getattr(compiled, "_boxed_call", False) else make_boxed_func(compiled)
+        raise TypeError(
+            f"a compiler must return what runs in the place of the graph, a callable, not {type(compiled).__name__}"
+        )
+    return make_boxed_func(compiled)
 
 
 def run_graph(compiled: Boxed, args: list[Any]) -> list[Any]:

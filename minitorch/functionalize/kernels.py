@@ -24,7 +24,7 @@ from minitorch.core.meta_array import MetaArray, contiguous_strides
 from minitorch.dispatch.keys import FUNCTIONALIZE
 from minitorch.dispatch.operator import OPERATORS, Kernel, Operator
 from minitorch.functionalize.auto import auto_functionalized, can_be_functionalized, written_names
-from minitorch.functionalize.layout import result_geometries, same_layout, tensors_in
+from minitorch.functionalize.layout import copied_in_order, dense_order, result_geometries, same_layout, tensors_in
 from minitorch.functionalize.levels import below, current_level, takes_custom_operators
 from minitorch.functionalize.wrapper import (
     FunctionalHandle,
@@ -59,6 +59,10 @@ FUNCTIONAL_FORMS = {
     "uniform_": "uniform",
     "zero_": "zero",
 }
+# Those that draw numbers; `BernoulliKernel` has an order of its own.
+_RANDOM_FORMS = frozenset(
+    ("cauchy", "exponential", "geometric", "log_normal", "normal_functional", "random", "uniform")
+)
 MUTATING_FORMS = {
     "_amp_foreach_non_finite_check_and_unscale_": "_amp_foreach_non_finite_check_and_unscale",
     "_amp_update_scale_": "_amp_update_scale",
@@ -196,11 +200,12 @@ def show(tensor: Any, handle: FunctionalHandle) -> None:
 class InplaceKernel(Kernel):
     """In-place operators: the functional form is called, and its result becomes the tensor's value."""
 
-    __slots__ = ("functional",)
+    __slots__ = ("functional", "is_random")
 
     def __init__(self, functional: Operator):
         Kernel.__init__(self, None)
         self.functional = functional
+        self.is_random = functional.basename in _RANDOM_FORMS
 
     def run(self, op: Any, entry: Any, args: tuple, kwargs: dict | None) -> Any:
         level = current_level()
@@ -219,6 +224,12 @@ class InplaceKernel(Kernel):
 
     def compute(self, handle: FunctionalHandle, args: tuple, kwargs: dict | None, level: int) -> Any:
         """Return what the functional form makes of the arguments; `handle` is that of the first."""
+        if self.is_random and not same_layout(handle.value.handle, handle.geometry):
+            # Numbers are drawn in the order of memory.
+            order = dense_order(handle.geometry)
+            if order is not None:
+                with below(level):
+                    args = (copied_in_order(handle.value, order), *args[1:])
         return call_below(self.functional, args, kwargs, level)
 
     def completed(self, op: Operator, args: tuple) -> tuple:
