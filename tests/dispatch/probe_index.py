@@ -15,6 +15,7 @@ _PLACES = {
     "calls": "dispatch/test_calls.py",
     "introspect": "dispatch/test_introspect.py",
     "keys": "dispatch/test_keys.py",
+    "layouts": "dispatch/test_layout_keys.py",
     "library": "dispatch/test_library.py",
     "namespace": "dispatch/test_namespace.py",
     "numbers": "dispatch/test_numbers.py",
@@ -412,6 +413,10 @@ _RULES = {
     " test_writing_makes_all_aliases_unknown; symbols: test_what_data_decides test_conditions_on_data",
     "M9": "fake mode: test_real_tensors_are_refused_unless_allowed test_modes_do_not_mix"
     " test_used_outside_a_tensor_enters_its_mode_again",
+    # 6.9: sparse and quantized tensors, by doubles
+    "Q1": "layouts: test_nothing_becomes_dense_by_itself test_layouts_in_the_order_of_their_priority",
+    "Q2": "layouts: test_which_composites_reach_a_layout",
+    "Q3": "layouts: test_autograd_of_a_layout_is_that_of_the_backend",
     # 8. debugging aids
     "U1": "trace: test_each_hop_is_a_line test_environment_variables test_indentation_recovers_from_exceptions test_details"
     " test_scopes_nest",

@@ -1,0 +1,71 @@
+"""Sparse and quantized tensors in the dispatcher, with doubles of them: what runs for an operator (spec 6.9)."""
+
+from __future__ import annotations
+
+import pytest
+
+from minitorch.dispatch.keys import parse_key
+from minitorch.dispatch.local_state import below_autograd
+from minitorch.dispatch.namespace import ops
+
+LAYOUTS = ("sparse", "sparse_csr", "quantized")
+KEYS = {"sparse": "SparseCPU", "sparse_csr": "SparseCsrCPU", "quantized": "QuantizedCPU"}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", ["cos", "exp", "mm", "add.Tensor"])
+def test_nothing_becomes_dense_by_itself(bare, layout, name):
+    """An operator without a kernel for a layout is missing, and the error names operator and key (Q1)."""
+    packet, _, overload = name.partition(".")
+    op = getattr(getattr(ops.aten, packet), overload or "default")
+    x = bare(layout)
+    args = (x, x) if packet in ("mm", "add") else (x,)
+    with below_autograd(), pytest.raises(NotImplementedError, match=KEYS[layout]) as error:
+        op(*args)
+    assert f"aten::{packet}" in str(error.value)
+
+
+def test_layouts_in_the_order_of_their_priority(recorder, bare):
+    """Sparse runs above quantized, quantized above dense (Q1)."""
+    record = recorder("f(Tensor x, Tensor y) -> ()")
+    for key in ("CPU", "QuantizedCPU", "SparseCPU"):
+        record.kernel(key)
+    with below_autograd():
+        for pair, expected in (
+            (("cpu", "quantized"), "QuantizedCPU"),
+            (("sparse", "quantized"), "SparseCPU"),
+            (("cpu", "sparse"), "SparseCPU"),
+        ):
+            assert record.call(*map(bare, pair)) == [expected]
+            assert record.call(*map(bare, reversed(pair))) == [expected]
+
+
+@pytest.mark.parametrize("layout", ["sparse"])
+def test_which_composites_reach_a_layout(library, bare, layout):
+    """CompositeExplicitAutogradNonFunctional leaves coordinate tensors out; the other composites do not (Q2)."""
+    lib = library()
+    for name, key in (
+        ("explicit", "CompositeExplicitAutograd"),
+        ("implicit", "CompositeImplicitAutograd"),
+        ("non_functional", "CompositeExplicitAutogradNonFunctional"),
+    ):
+        lib.define(f"{name}(Tensor x) -> int")
+        lib.impl(name, lambda x, name=name: len(name), key)
+    x = bare(layout)
+    with below_autograd():
+        assert ops.testing.explicit(x) == len("explicit")
+        assert ops.testing.implicit(x) == len("implicit")
+        with pytest.raises(NotImplementedError, match=KEYS[layout]):
+            ops.testing.non_functional(x)
+        lib.impl("non_functional", lambda x: 7, KEYS[layout])
+        assert ops.testing.non_functional(x) == 7
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_autograd_of_a_layout_is_that_of_the_backend(recorder, bare, layout):
+    """Q3."""
+    record = recorder("f(Tensor x) -> ()")
+    record.kernel("AutogradCPU")
+    record.kernel(KEYS[layout])
+    assert record.call(bare(layout))[0] == "AutogradCPU"
+    assert bare(layout).key_set & parse_key("AutogradCPU").bits
