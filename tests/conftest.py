@@ -8,6 +8,7 @@ Note [Slices of op_db]
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import warnings
 import zlib
@@ -57,6 +58,11 @@ def torch():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return pytest.importorskip("torch", reason="torch, the oracle, is not installed")
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("oracle") and importlib.util.find_spec("torch") is None:
+        pytest.skip("torch, the oracle, is not installed")
 
 
 def wanted(item, seed: int) -> bool:

@@ -56,6 +56,7 @@ def modules_with_examples() -> list[str]:
 @pytest.mark.parametrize("name", modules_with_examples())
 def test_docstring_examples(name):
     module = import_module(name)
+    minitorch.backends.clear_fallbacks()  # of the tests before
     finder = doctest.DocTestFinder(exclude_empty=True)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     report: list[str] = []
