@@ -58,7 +58,26 @@ class LogitRelaxedBernoulli(BinaryParameter):
         return self.temperature.log() + difference - 2 * difference.exp().log1p()
 
 
-class RelaxedBernoulli(TransformedDistribution):
+class _Relaxed(TransformedDistribution):
+    """A distribution that is made of its logarithm, or its odds', and has the parameters of that one."""
+
+    @property
+    def temperature(self) -> Any:
+        """How far from discrete."""
+        return self.base_dist.temperature  # type: ignore[attr-defined]
+
+    @property
+    def logits(self) -> Tensor:
+        """The logarithms of the odds, or of the probabilities where there are several classes."""
+        return self.base_dist.logits  # type: ignore[attr-defined]
+
+    @property
+    def probs(self) -> Tensor:
+        """The probabilities."""
+        return self.base_dist.probs  # type: ignore[attr-defined]
+
+
+class RelaxedBernoulli(_Relaxed):
     """A distribution on (0, 1) that tends to the Bernoulli distribution as the temperature tends to 0.
 
     Parameters
@@ -78,21 +97,6 @@ class RelaxedBernoulli(TransformedDistribution):
     ) -> None:
         base = LogitRelaxedBernoulli(temperature, probs, logits)
         super().__init__(base, SigmoidTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Any:
-        """How far from discrete."""
-        return self.base_dist.temperature  # type: ignore[attr-defined]
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the odds."""
-        return self.base_dist.logits  # type: ignore[attr-defined]
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self.base_dist.probs  # type: ignore[attr-defined]
 
 
 class ExpRelaxedCategorical(_OfCategorical):
@@ -140,7 +144,7 @@ def filled_lgamma(like: Tensor, count: int) -> Tensor:
     return F.lgamma(F.full_like(like, float(count)))
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(_Relaxed):
     """A distribution of probabilities that tends to one-hot vectors as the temperature tends to 0.
 
     Parameters
@@ -160,18 +164,3 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     ) -> None:
         base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
-
-    @property
-    def temperature(self) -> Any:
-        """How far from discrete."""
-        return self.base_dist.temperature  # type: ignore[attr-defined]
-
-    @property
-    def logits(self) -> Tensor:
-        """The logarithms of the probabilities."""
-        return self.base_dist.logits  # type: ignore[attr-defined]
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self.base_dist.probs  # type: ignore[attr-defined]
