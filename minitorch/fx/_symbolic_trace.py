@@ -377,7 +377,7 @@ def _annotation(fn: Any, name: str) -> Any:
     if isinstance(annotation, str):
         try:
             annotation = eval(annotation, fn.__globals__)
-        except Exception:  # a name that is there for type checkers only
+        except (AttributeError, NameError, SyntaxError, TypeError):  # a name that is there for type checkers only
             return None
     return None if annotation is Any else annotation
 

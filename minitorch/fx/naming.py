@@ -229,7 +229,7 @@ def qualified_name(func: Any) -> str:
     if name == "<lambda>":
         try:
             name = inspect.getsource(func).split("=")[0].strip()
-        except Exception as error:
+        except (OSError, TypeError) as error:  # no source
             raise RuntimeError("cannot name a lambda in generated code; make it a function with def") from error
     module = getattr(func, "__module__", None)
     if module is None:
