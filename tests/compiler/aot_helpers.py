@@ -82,3 +82,32 @@ def check(function, make, partition="default", **options):
     assert_same(observe(compiled, make), expected)
     assert len(recorder.graphs) == count, "a second call of the same kind was compiled again"
     return recorder
+
+
+def leaf(tensor):
+    return copied(tensor).requires_grad_()
+
+
+def plain(*tensors):
+    """Return what makes arguments without gradients."""
+    return lambda: ([], tuple(copied(t) for t in tensors))
+
+
+def leaves(*tensors):
+    """Return what makes arguments that are leaves which require gradients."""
+
+    def make():
+        made = [leaf(t) for t in tensors]
+        return made, tuple(made)
+
+    return make
+
+
+def computed(*tensors):
+    """Return what makes arguments that were computed from leaves."""
+
+    def make():
+        made = [leaf(t) for t in tensors]
+        return made, tuple(t * 1 for t in made)
+
+    return make

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from aot_helpers import PARTITIONS, Recorder, check, copied
+from aot_helpers import PARTITIONS, Recorder, check, computed, copied, leaf, leaves, plain
 
 import minitorch as mt
 import minitorch.nn.functional as F
@@ -13,41 +13,12 @@ X = mt.arange(12.0).sin().reshape(3, 4)
 W = mt.arange(20.0).cos().reshape(5, 4)
 
 
-def leaf(tensor):
-    return copied(tensor).requires_grad_()
-
-
-def plain(*tensors):
-    """Return what makes arguments without gradients."""
-    return lambda: ([], tuple(copied(t) for t in tensors))
-
-
-def leaves(*tensors):
-    """Return what makes arguments that are leaves which require gradients."""
-
-    def make():
-        made = [leaf(t) for t in tensors]
-        return made, tuple(made)
-
-    return make
-
-
 def mixed(*tensors):
     """Return what makes a first argument that requires a gradient, and others that do not."""
 
     def make():
         first = leaf(tensors[0])
         return [first], (first, *[copied(t) for t in tensors[1:]])
-
-    return make
-
-
-def computed(*tensors):
-    """Return what makes arguments that were computed from leaves."""
-
-    def make():
-        made = [leaf(t) for t in tensors]
-        return made, tuple(t * 1 for t in made)
 
     return make
 

@@ -3,38 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from aot_helpers import PARTITIONS, check, copied
+from aot_helpers import PARTITIONS, check, computed, leaf, leaves, plain
 
 import minitorch as mt
 
 X = mt.arange(12.0).sin().reshape(3, 4)
 W = mt.arange(20.0).cos().reshape(5, 4)
-
-
-def leaf(tensor):
-    return copied(tensor).requires_grad_()
-
-
-def plain(*tensors):
-    return lambda: ([], tuple(copied(t) for t in tensors))
-
-
-def leaves(*tensors):
-    def make():
-        made = [leaf(t) for t in tensors]
-        return made, tuple(made)
-
-    return make
-
-
-def computed(*tensors):
-    """Return what makes arguments that were computed from leaves."""
-
-    def make():
-        made = [leaf(t) for t in tensors]
-        return made, tuple(t * 1 for t in made)
-
-    return make
 
 
 def a_view():
