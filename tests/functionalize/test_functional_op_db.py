@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from functional_helpers import functionalized
+from op_db_copies import assert_same, copied, flat
 
 import minitorch as mt
 from minitorch.functionalize import unwrap
@@ -13,32 +13,6 @@ from minitorch.ops.registry import DECLARATIONS
 from minitorch.testing.op_db import op_db
 
 VIEWS = {name.partition(".")[0] for name, d in DECLARATIONS.items() if is_view(d)}
-
-
-def copied(tensor):
-    """Return a copy with the same strides, so that it can be changed as the tensor itself could."""
-    if any(n > 1 and s == 0 for n, s in zip(tensor.shape, tensor.stride(), strict=True)):
-        return tensor.detach()  # refuses to be changed
-    return mt.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype).copy_(tensor.detach())
-
-
-def flat(result):
-    return [item for part in result for item in flat(part)] if isinstance(result, (list, tuple)) else [result]
-
-
-def assert_same(actual, expected, what, initialized=True):
-    if not isinstance(expected, mt.Tensor):
-        assert actual == expected or actual != actual, what
-        return
-    assert actual.dtype is expected.dtype, what
-    assert actual.shape == expected.shape, what
-    if not initialized:
-        return
-    one, other = (t.numpy(force=True) for t in (actual, expected))
-    if one.dtype.kind == "V":
-        one, other = one.astype(np.float32), other.astype(np.float32)
-    # Of the same arithmetic on the same values; sums may be taken in another order of memory.
-    np.testing.assert_allclose(one, other, rtol=2e-5, atol=1e-6, err_msg=what)
 
 
 def steps(tensor):
