@@ -1,7 +1,8 @@
 """Backends: what runs operators on a device.
 
 The CPU's and the meta device's are in the package; anybody may write others (`Backend`, `register_backend`), and
-what they have no kernels for runs on the CPU (`fallback_policy`, `fallback_report`).
+what they have no kernels for runs on the CPU (`fallback_policy`, `fallback_report`); `densify_policy` and `requantize_policy`
+are the same for what sparse and quantized tensors lack.
 """
 
 # Where each public name is: all but the CPU's parts are imported when first named.
@@ -13,6 +14,8 @@ _HOMES = {
     "FallbackReport": "policy",
     "FallbackRow": "policy",
     "fallback_policy": "policy",
+    "densify_policy": "policy",
+    "requantize_policy": "policy",
     "fallback_report": "policy",
     "clear_fallbacks": "policy",
     "array_kernels": "kernels",

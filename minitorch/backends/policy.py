@@ -5,6 +5,11 @@ Note [Fallbacks are never silent]
     back.  That is right and slow, so each one is written down with what it moved and the user's line; the policy says
     whether it also warns (once for an operator and a device), or is refused.
 
+Note [Three policies]
+    `fallback_policy` is of operators that a device lacks.  Two more are of operators that a kind of tensor lacks, and
+    write into the same ledger: `densify_policy` (a sparse tensor is made dense) and `requantize_policy` (a quantized
+    tensor is dequantized, and the result quantized again).
+
 Note [Two lives of a policy]
     ``fallback_policy("error")`` as a statement is for the process.  As ``with fallback_policy("error"):`` it is for
     the block, in the thread (or asyncio task) that runs it: entering takes back what the call set for the process.
@@ -39,12 +44,6 @@ class FallbackWarning(UserWarning):
     """An operator without a kernel on a device ran on the CPU."""
 
 
-def _checked(policy: Any) -> str:
-    if policy not in POLICIES:
-        raise ValueError(f"fallback_policy: the policy is one of {', '.join(POLICIES)}, not {policy!r}")
-    return policy
-
-
 def _policy_of_environment() -> str:
     value = os.environ.get("MINITORCH_FALLBACK", "warn")
     if value not in POLICIES:
@@ -54,16 +53,58 @@ def _policy_of_environment() -> str:
 
 
 _lock = threading.Lock()
-_process_policy = _policy_of_environment()
-_scoped_policy: ContextVar[str | None] = ContextVar("minitorch fallback policy", default=None)
 
 
-def current_policy() -> str:
-    """Return the policy in force here: the scope's, else the process's."""
-    return _scoped_policy.get() or _process_policy
+class _Switch:
+    """The state of one policy: the process's, and that of each scope."""
+
+    def __init__(self, name: str, value: str):
+        self.process = value
+        self.scoped: ContextVar[str | None] = ContextVar(f"minitorch {name}", default=None)
+
+    def current(self) -> str:
+        """Return the policy in force here: the scope's, else the process's."""
+        return self.scoped.get() or self.process
 
 
-class fallback_policy:
+class _Policy:
+    """What the policies share: a statement, and a context manager (Note [Two lives of a policy])."""
+
+    _switch: _Switch
+
+    def __init__(self, policy: str):
+        if policy not in POLICIES:
+            raise ValueError(f"{type(self).__name__}: the policy is one of {', '.join(POLICIES)}, not {policy!r}")
+        self.policy = policy
+        self._tokens: list[Token] = []
+        with _lock:
+            self._before = self._switch.process
+            self._applied = True
+            self._switch.process = policy
+
+    @classmethod
+    def current(cls) -> str:
+        """Return the policy in force here: the scope's, else the process's."""
+        return cls._switch.current()
+
+    def __enter__(self) -> Any:
+        switch = self._switch
+        with _lock:
+            if self._applied:
+                self._applied = False
+                if switch.process == self.policy:
+                    switch.process = self._before
+        self._tokens.append(switch.scoped.set(self.policy))
+        return self
+
+    def __exit__(self, *exc_info: Any) -> None:
+        self._switch.scoped.reset(self._tokens.pop())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.policy!r})"
+
+
+class fallback_policy(_Policy):
     """Choose what happens where a backend has no kernel; also a context manager.
 
     Parameters
@@ -82,32 +123,48 @@ class fallback_policy:
     'warn'
     """
 
-    def __init__(self, policy: str):
-        global _process_policy
-        self.policy = _checked(policy)
-        self._tokens: list[Token] = []
-        with _lock:
-            self._before = _process_policy
-            self._applied = True
-            _process_policy = policy
+    _switch = _Switch("fallback policy", _policy_of_environment())
 
-    current = staticmethod(current_policy)
 
-    def __enter__(self) -> fallback_policy:
-        global _process_policy
-        with _lock:
-            if self._applied:
-                self._applied = False
-                if _process_policy == self.policy:
-                    _process_policy = self._before
-        self._tokens.append(_scoped_policy.set(self.policy))
-        return self
+class densify_policy(_Policy):
+    """Choose what happens where a sparse layout has no kernel for an operator; also a context manager.
 
-    def __exit__(self, *exc_info: Any) -> None:
-        _scoped_policy.reset(self._tokens.pop())
+    Parameters
+    ----------
+    policy : {"allow", "warn", "error"}
+        Make the sparse arguments dense and compute with those; the same with a `FallbackWarning`, once for each operator and
+        layout; or raise NotImplementedError, which names the layouts that have a kernel (the default).
 
-    def __repr__(self) -> str:
-        return f"fallback_policy({self.policy!r})"
+    Examples
+    --------
+    >>> from minitorch.backends import densify_policy
+    >>> densify_policy.current()
+    'error'
+    """
+
+    _switch = _Switch("densify policy", "error")
+
+
+class requantize_policy(_Policy):
+    """Choose what happens where there is no quantized kernel for an operator; also a context manager.
+
+    Parameters
+    ----------
+    policy : {"allow", "warn", "error"}
+        Dequantize, compute, and quantize the result again; the same with a `FallbackWarning`, once for each operator (the
+        default); or raise NotImplementedError.
+
+    Examples
+    --------
+    >>> from minitorch.backends import requantize_policy
+    >>> requantize_policy.current()
+    'warn'
+    """
+
+    _switch = _Switch("requantize policy", "warn")
+
+
+current_policy = fallback_policy.current
 
 
 # ---------------------------------------------------------------- the ledger
@@ -209,11 +266,17 @@ def calling_line() -> tuple[str, int]:
     return "unknown", 0
 
 
-def note_fallback(operator: str, device: str, reason: str, nbytes: int, hint: str) -> None:
-    """Write one fallback down, and warn of it if the policy says so and it is the first."""
+def note_fallback(
+    operator: str, device: str, reason: str, nbytes: int, hint: str,
+    policy: type[_Policy] = fallback_policy, what: str = "ran on the CPU",
+) -> None:  # fmt: skip
+    """Write one fallback down, and warn of it if `policy` says so and it is the first.
+
+    `device` is what lacks the kernel: a device, or a kind of tensors such as ``"sparse_coo"``; `what` happened instead.
+    """
     place = calling_line()
     caller = f"{place[0]}:{place[1]}"
-    warn = current_policy() == "warn"
+    warn = policy.current() == "warn"
     with _lock:
         key = (operator, device, caller, reason)
         row = _rows.get(key)
@@ -226,8 +289,8 @@ def note_fallback(operator: str, device: str, reason: str, nbytes: int, hint: st
             _warned.add((operator, device))
     if warn:
         warnings.warn_explicit(
-            f"{operator} ran on the CPU for {device}: {reason} ({nbytes} bytes moved). {hint} "
-            "minitorch.backends.fallback_report() lists all such calls; fallback_policy('allow') says nothing of them, "
+            f"{operator} {what} for {device}: {reason} ({nbytes} bytes moved). {hint} "
+            f"minitorch.backends.fallback_report() lists all such calls; {policy.__name__}('allow') says nothing of them, "
             "'error' refuses them.",
             FallbackWarning, place[0], place[1],
         )

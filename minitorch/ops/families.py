@@ -30,6 +30,8 @@ FAMILIES = (
     "loss",
     "optimizers",
     "random",
+    "sparse",
+    "quantized",
 )
 
 

@@ -19,6 +19,7 @@ cdef unsigned long long _NORMAL_KEYS
 cdef unsigned long long _NO_PYTHON
 cdef unsigned long long _PYTHON
 cdef unsigned long long _WRAPPER_KEYS
+cdef unsigned long long _DECLARING
 cdef unsigned long long _PLAIN_CPU_KEYS
 cdef unsigned long long _DEFAULT_INCLUDED
 cdef dict _ops

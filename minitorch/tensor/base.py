@@ -31,6 +31,7 @@ from minitorch.dispatch.keys import (
     PYTHON,
     PYTHON_KEYS,
     DispatchKey,
+    functionality_bit,
 )
 from minitorch.dispatch.local_state import LocalState, current
 from minitorch.dispatch.operator import KeyedObject, Operator
@@ -46,6 +47,8 @@ _PYTHON = PYTHON
 # What a plain tensor may carry: only instances of classes with __torch_dispatch__ have the Python keys.
 _NO_PYTHON = 0xFFFFFFFFFFFFFFFF & ~PYTHON_KEYS
 
+# What tensors may carry whose handle says which layout or device it is: wrapper subclasses, and `components.ComponentHandle`.
+_DECLARING = _PYTHON | functionality_bit("Sparse") | functionality_bit("SparseCsr") | functionality_bit("Quantized")
 # What tensors carry whose handle is a `wrapper.WrapperHandle`.
 _WRAPPER_KEYS = FUNCTORCH_KEYS | FUNCTIONALIZE
 # The key set of an ordinary CPU tensor; the ambient set of a thread where nothing is special.
@@ -243,7 +246,9 @@ class TensorBase(KeyedObject):
 
     @property
     def layout(self):
-        if self.key_set & _PYTHON:  # a wrapper subclass says what it is
+        if self.key_set & _DECLARING:  # sparse tensors and wrapper subclasses say what they are
+            if self.key_set & _WRAPPER_KEYS:
+                return self.handle.value.layout
             return getattr(self.handle, "declared_layout", strided)
         return strided
 
@@ -251,7 +256,7 @@ class TensorBase(KeyedObject):
     def device(self):
         if self.key_set & _WRAPPER_KEYS:
             return self.handle.value.device
-        if self.key_set & _PYTHON:
+        if self.key_set & _DECLARING:
             declared = getattr(self.handle, "declared_device", None)
             if declared is not None:
                 return declared
