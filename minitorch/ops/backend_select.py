@@ -10,6 +10,7 @@ from minitorch.dispatch.keys import AUTOGRAD_KEYS, BACKEND_MASK, parse_key
 from minitorch.dispatch.local_state import ExcludeKeysGuard
 from minitorch.dispatch.operator import OPERATORS, Kernel
 from minitorch.ops.registry import DECLARATIONS
+from minitorch.tensor.components import load_kernels
 
 _bits_of_type: dict[str, int] = {}
 # Names of layouts -> the prefix of their backend keys.
@@ -35,6 +36,7 @@ def bits_of(device: Any) -> int:
 def bits_of_layout(device: Any, layout: Any) -> int:
     """Return the key set of a device's backend key for a layout that is not strided."""
     bits_of(device)  # checks the device
+    load_kernels(_PREFIX_OF_LAYOUT[layout.name])
     return parse_key(_PREFIX_OF_LAYOUT[layout.name] + dispatch_key_name(device.type)).bits
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minitorch.core.device import device as device_class
+from minitorch.core.layout import sparse_csr
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.creation import tensor
 from minitorch.tensor.operators import F
@@ -119,7 +120,7 @@ PROPERTIES: dict[str, property] = {
     "is_ipu": _never("on an IPU"),
     "is_maia": _never("on a MAIA device"),
     "is_mtia": _never("on an MTIA device"),
-    "is_sparse_csr": property(lambda self: False, doc="Whether its layout is compressed rows."),
+    "is_sparse_csr": property(lambda self: self.layout is sparse_csr, doc="Whether its layout is compressed rows."),
     "name": property(lambda self: None, doc="None: tensors have no names."),
 }
 

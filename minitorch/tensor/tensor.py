@@ -9,9 +9,10 @@ import numpy as np
 from minitorch.core.device import device as device_class
 from minitorch.core.dtype import DTYPES
 from minitorch.core.dtype import dtype as dtype_class
+from minitorch.core.layout import sparse_coo
 from minitorch.core.memory_format import channels_last, channels_last_3d, contiguous_format, format_strides
 from minitorch.core.meta_array import is_contiguous
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, CONJUGATE, NEGATIVE, PYTHON, ZERO_TENSOR
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, CONJUGATE, NEGATIVE, PYTHON, ZERO_TENSOR, functionality_bit
 from minitorch.dispatch.transforms import inside_transforms
 from minitorch.tensor import exchange, indexing, memory, subclass
 from minitorch.tensor.base import TensorBase, VersionCounter, bare_copy, set_classes
@@ -19,6 +20,7 @@ from minitorch.tensor.operators import F
 from minitorch.tensor.subclass import class_keys
 from minitorch.tensor.wrapper import WrapperHandle, host_array
 
+QUANTIZED = functionality_bit("Quantized")
 
 class Tensor(TensorBase):
     """A multi-dimensional array of one dtype on one device, with an optional history for gradients.
@@ -281,11 +283,13 @@ class Tensor(TensorBase):
 
     @property
     def is_sparse(self) -> bool:
-        return False
+        """Whether its layout is that of coordinates, ``sparse_coo``."""
+        return self.layout is sparse_coo
 
     @property
     def is_quantized(self) -> bool:
-        return False
+        """Whether its elements are integers with a scale."""
+        return bool(self.key_set & QUANTIZED)
 
     def is_pinned(self) -> bool:
         """Return whether it is in memory of the host that a CUDA device reads by itself."""

@@ -1,0 +1,1 @@
+"""Kernels of sparse tensors, by family; loaded by `sparse.registration`."""
