@@ -9,15 +9,15 @@ are the same for what sparse and quantized tensors lack.
 _HOMES = {
     "Backend": "api",
     "HostGenerator": "generators",
-    "NoKernel": "policy",
-    "FallbackWarning": "policy",
-    "FallbackReport": "policy",
-    "FallbackRow": "policy",
-    "fallback_policy": "policy",
-    "densify_policy": "policy",
-    "requantize_policy": "policy",
-    "fallback_report": "policy",
-    "clear_fallbacks": "policy",
+    "NoKernel": "minitorch.dispatch.policy",
+    "FallbackWarning": "minitorch.dispatch.policy",
+    "FallbackReport": "minitorch.dispatch.policy",
+    "FallbackRow": "minitorch.dispatch.policy",
+    "fallback_policy": "minitorch.dispatch.policy",
+    "densify_policy": "minitorch.dispatch.policy",
+    "requantize_policy": "minitorch.dispatch.policy",
+    "fallback_report": "minitorch.dispatch.policy",
+    "clear_fallbacks": "minitorch.dispatch.policy",
     "array_kernels": "kernels",
     "bind_array_kernels": "kernels",
     "backend_of": "registration",
@@ -41,7 +41,8 @@ def __getattr__(name):
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'minitorch.backends' has no attribute {name!r}")
-    return getattr(import_module(f"minitorch.backends.{home}"), name)
+    module = home if home.startswith("minitorch.") else f"minitorch.backends.{home}"
+    return getattr(import_module(module), name)
 
 
 def __dir__():

@@ -8,7 +8,6 @@ import numpy as np
 
 from minitorch.backends.generators import drawing_from, host_stream
 from minitorch.backends.placement import index_of_call, place
-from minitorch.backends.policy import current_policy, note_fallback
 from minitorch.backends.storage_kernels import resize
 from minitorch.core.device import cpu
 from minitorch.core.device import device as device_class
@@ -17,6 +16,7 @@ from minitorch.core.memory_format import preserved_strides
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, BACKEND_MASK, key_set_text, parse_key
 from minitorch.dispatch.local_state import ExcludeKeysGuard
 from minitorch.dispatch.operator import Kernel
+from minitorch.dispatch.policy import current_policy, note_fallback
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.creation import wrap
 

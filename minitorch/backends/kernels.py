@@ -12,12 +12,12 @@ from minitorch.backends.array import registry
 from minitorch.backends.array.binding import check_result_cast, check_result_shape, explain, handle_of
 from minitorch.backends.fallback import fall_back, hint
 from minitorch.backends.placement import index_of_call, place
-from minitorch.backends.policy import NoKernel
 from minitorch.backends.storage_kernels import resize
 from minitorch.core.dtype import DTYPES
 from minitorch.dispatch.dispatcher import register_kernel
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, BACKEND_MASK
 from minitorch.dispatch.operator import OPERATORS, Kernel
+from minitorch.dispatch.policy import NoKernel
 from minitorch.ops.registry import DECLARATIONS
 from minitorch.tensor.base import TensorBase, new_tensor
 from minitorch.tensor.memory import WRITES_ONE_VALUE, refuse_overlap

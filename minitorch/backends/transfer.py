@@ -15,12 +15,12 @@ from minitorch.backends.array.views import fill_kernel, to_copy_kernel
 from minitorch.backends.fallback import refusal
 from minitorch.backends.kernels import share
 from minitorch.backends.placement import index_of_call
-from minitorch.backends.policy import NoKernel, current_policy, note_fallback
 from minitorch.core.device import cpu
 from minitorch.core.dtype import from_numpy_dtype
 from minitorch.core.meta_array import MetaArray
 from minitorch.dispatch.keys import BACKEND_MASK, parse_key
 from minitorch.dispatch.operator import OPERATORS, Kernel
+from minitorch.dispatch.policy import NoKernel, current_policy, note_fallback
 from minitorch.ops.shapes.registry import SHAPES
 from minitorch.ops.shapes.views import copy_shape, copy_strides
 from minitorch.tensor.base import TensorBase, make_storage

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.backends.policy import densify_policy, note_fallback
 from minitorch.dispatch.keys import AUTOGRAD_KEYS, BACKEND_MASK, BACKENDS
 from minitorch.dispatch.local_state import ExcludeKeysGuard
 from minitorch.dispatch.operator import Kernel
+from minitorch.dispatch.policy import densify_policy, note_fallback
 from minitorch.ops import functions as F
 from minitorch.sparse.handles import is_sparse
 

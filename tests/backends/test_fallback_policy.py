@@ -129,7 +129,7 @@ def test_the_environment_sets_the_first_policy():
 
 
 def test_an_unknown_policy_of_the_environment_is_named():
-    done = run_python("import minitorch.backends.policy", MINITORCH_FALLBACK="maybe")
+    done = run_python("import minitorch.dispatch.policy", MINITORCH_FALLBACK="maybe")
     assert done.returncode == 1
     assert "MINITORCH_FALLBACK is one of allow, warn, error, not 'maybe'" in done.stderr
 
