@@ -9,8 +9,8 @@ SUBMODULES = frozenset(
     (
         "_C", "_decomp", "_dispatch", "_functorch", "_ops", "_subclasses", "accelerator", "amp", "array_api", "as_torch",
         "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "fx", "interop", "jit",
-        "library", "linalg", "masked", "nn", "optim", "overrides", "serialization", "signal", "sparse", "special", "testing",
-        "tools", "types", "utils", "version",
+        "library", "linalg", "masked", "nn", "optim", "overrides", "serialization", "signal", "sparse", "special", "storage",
+        "testing", "tools", "types", "utils", "version",
     )
 )
 
@@ -38,6 +38,10 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "LongTensor", "ShortTensor", "set_default_tensor_type", "typename",
     ),
     "tensor.storage": ("UntypedStorage", "is_storage"),
+    "tensor.typed_storage": (
+        "BFloat16Storage", "BoolStorage", "ByteStorage", "CharStorage", "ComplexDoubleStorage", "ComplexFloatStorage",
+        "DoubleStorage", "FloatStorage", "HalfStorage", "IntStorage", "LongStorage", "ShortStorage", "TypedStorage",
+    ),
 }  # fmt: skip
 
 # Name -> (module, what it is called there).

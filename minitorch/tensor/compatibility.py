@@ -64,8 +64,17 @@ def const_data_ptr(self: Any) -> int:
 
 
 def storage(self: Any) -> Any:
-    """Return the memory that it shares with its views."""
-    return self.untyped_storage()
+    """Return the memory that it shares with its views, as elements of its dtype."""
+    from minitorch.tensor.typed_storage import storage_of
+
+    return storage_of(self)
+
+
+def storage_type(self: Any) -> Any:
+    """Return the class of its `storage`: ``FloatStorage``, ..."""
+    from minitorch.tensor.typed_storage import storage_type as by_name
+
+    return by_name(f"{self.dtype.scalar_name}Storage")
 
 
 def _is_all_true(self: Any) -> Any:
@@ -107,8 +116,8 @@ def _never(what: str) -> property:
 
 METHODS: dict[str, Any] = {
     f.__name__: f
-    for f in (apply_, map_, map2_, new, share_memory_, dim_order, const_data_ptr, storage, _is_all_true, _is_any_true, xpu,
-              __array_namespace__, to_device)
+    for f in (apply_, map_, map2_, new, share_memory_, dim_order, const_data_ptr, storage, storage_type, _is_all_true,
+              _is_any_true, xpu, __array_namespace__, to_device)
 }
 PROPERTIES: dict[str, property] = {
     "is_xpu": property(lambda self: self.device.type == device_class("xpu").type, doc="Whether it is on the device type `xpu`."),

@@ -149,6 +149,7 @@ def set_storage(tensor: Any, source: Any, storage_offset: int, size: Any, stride
         raise RuntimeError("set_(): a ZeroTensor has no memory to show, and shows none; use its clone()")
     if source is None:
         source, size, stride = tensor.new_empty([0]), (0,), (1,)
+    source = getattr(source, "_untyped_storage", source)
     if isinstance(source, TensorBase):
         if source.dtype is not tensor.dtype:
             raise RuntimeError(
@@ -184,4 +185,8 @@ def set_storage(tensor: Any, source: Any, storage_offset: int, size: Any, stride
 
 def is_storage(obj: Any) -> bool:
     """Return whether an object is the memory of tensors."""
-    return isinstance(obj, UntypedStorage)
+    if isinstance(obj, UntypedStorage):
+        return True
+    from minitorch.tensor.typed_storage import TypedStorage
+
+    return isinstance(obj, TypedStorage)

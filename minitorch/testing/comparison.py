@@ -6,6 +6,7 @@ Elements are compared with NumPy, so that a wrong operator cannot approve of its
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from minitorch.core.promotion import promote_types
 from minitorch.tensor.base import TensorBase
-from minitorch.tensor.creation import as_tensor
+from minitorch.tensor.creation import as_tensor, tensor
 from minitorch.tensor.wrapper import host_array
 
 # By dtype ``(rtol, atol)``; other dtypes have to be equal.
@@ -291,3 +292,23 @@ def assert_close(
             text += f"\n\nThe failure occurred for item {''.join(f'[{key!r}]' for key in difference.path)}"
     if text is not None:
         raise AssertionError(text if msg is None else msg(text) if callable(msg) else msg)
+
+
+# What `assert_allclose` tolerates by dtype: relative and absolute.
+_OLD_TOLERANCES = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}
+
+
+def assert_allclose(
+    actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None, equal_nan: bool = True, msg: str = ""
+) -> None:
+    """Do what `assert_close` does, with the tolerances of old: dtypes may differ, and NaNs are equal.
+
+    Deprecated by PyTorch since 1.12; a FutureWarning says so.
+    """
+    warnings.warn("assert_allclose() is deprecated: use assert_close()", FutureWarning, stacklevel=2)
+    first = actual if isinstance(actual, TensorBase) else tensor(actual)
+    second = expected if isinstance(expected, TensorBase) else tensor(expected, dtype=first.dtype)
+    if rtol is None and atol is None:
+        pairs = [_OLD_TOLERANCES.get(t.dtype.name, (0.0, 0.0)) for t in (first, second)]
+        rtol, atol = max(pair[0] for pair in pairs), max(pair[1] for pair in pairs)
+    assert_close(first, second, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False, msg=msg or None)

@@ -29,10 +29,17 @@ from minitorch.dispatch.local_state import current
 from minitorch.dispatch.transforms import TransformType, interpreter_stack
 from minitorch.random import fork_rng, kept_states
 from minitorch.tensor.base import TensorBase
+from minitorch.utils.selective_checkpoint import (
+    SAC_IGNORED_OPS,
+    CheckpointPolicy,
+    SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts,
+)
 
 __all__ = [
-    "CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential",
-    "detach_variable", "noop_context_fn", "set_checkpoint_early_stop",
+    "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "SAC_IGNORED_OPS", "SelectiveCheckpointContext",
+    "check_backward_validity", "checkpoint", "checkpoint_sequential", "create_selective_checkpoint_contexts", "detach_variable",
+    "noop_context_fn", "set_checkpoint_early_stop",
 ]
 
 _early_stop: bool | None = None

@@ -19,7 +19,7 @@ from minitorch.tensor.base import TensorBase
 
 __all__ = [
     "ParametrizationList", "cached", "is_parametrized", "register_parametrization",
-    "remove_parametrizations",
+    "remove_parametrizations", "transfer_parametrizations_and_params", "type_before_parametrizations",
 ]  # fmt: skip
 
 _cache_depth = 0
@@ -263,3 +263,44 @@ def remove_parametrizations(
         delattr(module, "parametrizations")
         module.__class__ = type(module).__bases__[0]
     return module
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """Return the class that a module had before it was parametrized, or has."""
+    return type(module).__mro__[1] if is_parametrized(module) else type(module)
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Parametrize another module as one is, and give it what is stored there.
+
+    Parameters
+    ----------
+    from_module : Module
+        A parametrized one.
+    to_module : Module
+        Its parameters of the same names are overwritten; others are made where they are missing.
+    tensor_name : str, optional
+        The parametrized tensor to be transferred; all where it is missing.
+
+    Returns
+    -------
+    Module
+        `to_module`.
+    """
+    if not is_parametrized(from_module):
+        return to_module
+    names = [tensor_name] if tensor_name is not None else list(from_module.parametrizations)
+    for name in names:
+        if not is_parametrized(from_module, name):
+            raise ValueError(f"Module {from_module} does not have a parametrization on {name}")
+        source = from_module.parametrizations[name]
+        if not hasattr(to_module, name):
+            to_module.register_parameter(name, Parameter(getattr(from_module, name).detach().clone()))
+        for parametrization in source:
+            register_parametrization(to_module, name, parametrization, unsafe=source.unsafe)
+        target = to_module.parametrizations[name]
+        for part in ["original"] if source.is_tensor else [f"original{i}" for i in range(source.ntensors)]:
+            setattr(target, part, getattr(source, part))
+    return to_module
