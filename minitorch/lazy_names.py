@@ -76,4 +76,6 @@ def find(name: str) -> Any:
     if name in _HOMES:
         module, attribute = _HOMES[name]
         return getattr(import_module(f"minitorch.{module}"), attribute)
+    if name.startswith("_foreach_"):
+        return getattr(import_module("minitorch.dispatch.namespace").ops.aten, name)
     raise AttributeError(f"module 'minitorch' has no attribute {name!r}")

@@ -7,6 +7,7 @@ overloads of one name, and a call of it runs the first that the arguments fit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
@@ -288,6 +289,10 @@ class OpNamespace:
     def __getattr__(self, name: str) -> OpOverloadPacket:
         qualified_name = f"{self.name}::{name}"
         if qualified_name not in OVERLOADS:
+            for prefix, module in LATE.items():
+                if qualified_name.startswith(prefix):
+                    import_module(module)
+        if qualified_name not in OVERLOADS:
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
         packet = OpOverloadPacket(qualified_name)
         self.__dict__[name] = packet
@@ -314,6 +319,9 @@ class _Ops:
     def __repr__(self) -> str:
         return "<minitorch.ops>"
 
+
+# Beginnings of qualified names -> the module that defines these operators, imported when the first is named.
+LATE = {"aten::_foreach_": "minitorch.foreach"}
 
 ops = _Ops()
 
