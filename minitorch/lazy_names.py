@@ -32,6 +32,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     ),
     "errors": ("AcceleratorError", "OutOfMemoryError"),
     "func": ("vmap",),
+    "model_summary": ("summary",),
     "serialization": ("load", "save"),
     "tensor.legacy_types": (
         "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor",
