@@ -111,6 +111,7 @@ from minitorch import nn as nn
 from minitorch import ops as ops
 from minitorch import optim as optim
 from minitorch import overrides as overrides
+from minitorch import profiler as profiler
 from minitorch import serialization as serialization
 from minitorch import signal as signal
 from minitorch import sparse as sparse

@@ -22,7 +22,7 @@ from minitorch.autograd.variable import Variable
 __all__ = [
     "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "function", "functional", "grad",
     "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_multithreading_enabled", "no_grad",
-    "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled", "variable",
+    "profiler", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled", "variable",
 ]
 
 
@@ -32,7 +32,7 @@ def __getattr__(name):
         from minitorch.testing import gradcheck as checks
 
         return getattr(checks, name)
-    if name in ("forward_ad", "functional"):
+    if name in ("forward_ad", "functional", "profiler"):
         from importlib import import_module
 
         return import_module(f"minitorch.autograd.{name}")

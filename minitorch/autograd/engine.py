@@ -25,6 +25,7 @@ from minitorch.autograd.node import Node
 from minitorch.core.meta_array import Geometry
 from minitorch.dispatch.keys import FUNCTIONALIZE, FUNCTORCH_KEYS, PYTHON, ZERO_TENSOR
 from minitorch.dispatch.local_state import LocalState, current
+from minitorch.dispatch.trace import observer
 from minitorch.tensor.base import TensorBase, bare_copy
 
 COMPILED = not __file__.endswith(".py")
@@ -32,6 +33,7 @@ COMPILED = not __file__.endswith(".py")
 _PYTHON = PYTHON
 _WITHOUT_MEMORY = FUNCTORCH_KEYS | FUNCTIONALIZE | ZERO_TENSOR | PYTHON
 _getrefcount = sys.getrefcount
+ACCUMULATE_NAME = "torch::autograd::AccumulateGrad"
 
 # Set by the autograd package: functions of the public operators that the engine needs.
 _add = None
@@ -258,7 +260,7 @@ class Task:
                         break
             if wanted:
                 state.evaluating_node = node
-                if state.anomaly:
+                if state.anomaly or state.trace:
                     results = run_watched(node, grads)
                 else:
                     results = node.apply(grads)
@@ -333,8 +335,13 @@ class Task:
         if accumulates:
             if leaf.autograd_meta is not None:
                 grad = run_leaf_hooks(leaf, grad, "node_prehooks")
+            # Not in a function around it, which would hold the gradient too (Note [Owning a gradient]).
+            watching = observer() if current().trace else None
+            token = None if watching is None else watching.node_begins(ACCUMULATE_NAME, -1)
             with _accumulation_lock:
                 accumulate_into(leaf, grad, self.create_graph)
+            if watching is not None:
+                watching.node_ended(token)
             if leaf.autograd_meta is not None:
                 run_accumulated_hooks(leaf)
 
@@ -499,10 +506,18 @@ def run_post_hooks(node, results, grads):
 
 
 def run_watched(node, grads):
-    """Run a node in anomaly mode: errors and NaNs name the forward call."""
-    from minitorch.autograd.anomaly import watch
+    """Run a node in anomaly mode, where errors and NaNs name the forward call, or where calls are traced."""
+    watching = observer()
+    token = None if watching is None else watching.node_begins(node.name(), node.sequence)
+    try:
+        if not current().anomaly:
+            return node.apply(grads)
+        from minitorch.autograd.anomaly import watch
 
-    return watch(node, grads)
+        return watch(node, grads)
+    finally:
+        if watching is not None:
+            watching.node_ended(token)
 
 
 def check_count(node, results, count):

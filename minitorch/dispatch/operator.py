@@ -61,7 +61,8 @@ without_tensors: Any = None
 BACKEND_FALLBACKS: dict[int, Kernel] = {}
 # every operator that exists, by qualified name
 OPERATORS: dict[str, Operator] = {}
-# Called for each traced call, when a thread's `trace` is set: (label, op, key set, entry, args, kwargs)
+# Called before each traced hop, when a thread's `trace` is set: (label, op, entry, args, kwargs, depth).  What it returns, if
+# anything, is called when the hop has ended, with the result; with None if that raised.
 trace_hook: Any = None
 
 
@@ -600,12 +601,16 @@ class Operator:
 
     def _traced(self, label, entry, args, kwargs):
         state = current()
-        trace_hook(label, self, entry, args, kwargs, state.trace)
+        ended = trace_hook(label, self, entry, args, kwargs, state.trace)
         state.trace += 1
+        result = None
         try:
-            return entry.kernel.run(self, entry, args, kwargs)
+            result = entry.kernel.run(self, entry, args, kwargs)
+            return result
         finally:
             state.trace -= 1
+            if ended is not None:
+                ended(result)
 
     def key_set_of(self, args, kwargs) -> int:
         """Return the key set that a call with these arguments would compute, before masking."""

@@ -4,6 +4,11 @@
 lines; ``MINITORCH_SHOW_DISPATCH_TRACE=1`` adds to each the kernel, the key sets of the
 arguments, and what the thread includes and excludes.  `show_dispatch_trace` does the same
 for a scope.  The trace costs nothing while it is off: the core tests one flag.
+
+Note [Observers]
+    The same flag serves whoever wants to see the calls of a thread themselves: a `CallObserver`,
+    such as the profiler's.  A thread has one at most.  While it has, the flag is set, and lines are
+    printed only if they were asked for as well.  The backward engine tells it of nodes.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from minitorch.dispatch import operator
 from minitorch.dispatch.keys import KEY_OF_SLOT, highest_slot, key_names
@@ -32,6 +37,59 @@ class _Settings:
 
 
 _settings = _Settings()
+
+
+# Of `LocalState.extra`: the observer, and whether the flag is set for it alone.
+_OBSERVER = "call observer"
+_SILENT = "hops are not printed"
+
+
+class CallObserver(Protocol):
+    """What is told of each hop of each call in a thread (Note [Observers])."""
+
+    def hop_begins(
+        self, label: str, op: Operator, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any] | None
+    ) -> Callable[[Any], Any] | None:
+        """Note a hop, a ``"call"`` or a ``"redispatch"``; return what is to be called with its result."""
+        ...
+
+    def node_begins(self, name: str, sequence: int) -> Any:
+        """Note that the backward engine runs a node; return what `node_ended` gets."""
+        ...
+
+    def node_ended(self, token: Any) -> None:
+        """Note that the node has run."""
+        ...
+
+
+def start_observing(observer: CallObserver) -> None:
+    """Let `observer` see the calls of this thread, until `stop_observing`.
+
+    Raises
+    ------
+    RuntimeError
+        If this thread has an observer.
+    """
+    state = current()
+    if _OBSERVER in state.extra:
+        raise RuntimeError("this thread's calls are observed already: stop the running profiler before another one starts")
+    state.extra[_OBSERVER] = observer
+    if state.trace == 0:
+        state.extra[_SILENT] = True
+    state.trace += 1
+
+
+def stop_observing() -> None:
+    """Take this thread's observer away."""
+    state = current()
+    if state.extra.pop(_OBSERVER, None) is not None:
+        state.extra.pop(_SILENT, None)
+        state.trace = max(state.trace - 1, 0)
+
+
+def observer() -> CallObserver | None:
+    """Return what observes this thread's calls, or None."""
+    return current().extra.get(_OBSERVER)
 
 
 def hop_line(label: str, op: Operator, entry: Entry, depth: int) -> str:
@@ -95,6 +153,16 @@ def _print_hop(
         _settings.write(text)
 
 
+def _on_hop(
+    label: str, op: Operator, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any] | None, depth: int
+) -> Callable[[Any], Any] | None:
+    extra = current().extra
+    if _SILENT not in extra:
+        _print_hop(label, op, entry, args, kwargs, depth)
+    watching = extra.get(_OBSERVER)
+    return None if watching is None else watching.hop_begins(label, op, entry, args, kwargs)
+
+
 @contextmanager
 def show_dispatch_trace(
     *, details: bool = False, write: Callable[[str], Any] | None = None
@@ -110,17 +178,21 @@ def show_dispatch_trace(
     """
     state = current()
     saved = (state.trace, _settings.write, _settings.details)
+    silent = state.extra.pop(_SILENT, False)
     state.trace = max(state.trace, 1)
     _settings.write, _settings.details = write, details
     try:
         yield
     finally:
         state.trace, _settings.write, _settings.details = saved
+        if silent:
+            state.extra[_SILENT] = True
 
 
 def trace_enabled() -> bool:
     """Return whether this thread's calls are being traced."""
-    return current().trace > 0
+    state = current()
+    return state.trace > 0 and _SILENT not in state.extra
 
 
 def _asked_for(variable: str) -> bool:
@@ -136,7 +208,7 @@ def _start_thread() -> None:
     current().trace = 1
 
 
-operator.trace_hook = _print_hop
+operator.trace_hook = _on_hop
 _settings.details = _asked_for(_OWN_VARIABLE)
 if _asked_for(_TORCH_VARIABLE) or _settings.details:
     on_thread_start(_start_thread)

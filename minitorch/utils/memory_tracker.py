@@ -172,7 +172,7 @@ class MemoryTracker(TorchDispatchMode):
 
     def _note(self, tensor: TensorBase, category: str, move: bool = False) -> int:
         """Follow a tensor's memory; return its bytes if it is new. `move` says that a known block is of `category`."""
-        owner, nbytes = _memory(tensor)
+        owner, nbytes = memory_owner(tensor)
         if owner is None:
             return 0
         key = id(owner)
@@ -221,7 +221,7 @@ class MemoryTracker(TorchDispatchMode):
                 self._note(tensor, "optimizer state", move=True)
 
 
-def _memory(tensor: Any) -> tuple[Any, int]:
+def memory_owner(tensor: Any) -> tuple[Any, int]:
     """Return the object whose life is that of a tensor's memory, and its bytes; None for tensors without elements."""
     tensor = innermost(tensor)
     cell = tensor.storage_cell

@@ -303,6 +303,8 @@ class Device:
         event = kernel(self.queue, global_size, local_size, *args)
         if self.recorder is not None:
             self.recorder.launches += 1
+        if launch_observer is not None:
+            launch_observer(self, kernel.function_name, event)
         for block in written:
             if block.exposed:
                 self.queue.finish()
@@ -310,6 +312,8 @@ class Device:
         return event
 
 
+# Called with each launch, (device, kernel's name, event), while a profiler runs.
+launch_observer: Any = None
 _devices: list[Device | None] | None = None
 _lock = threading.Lock()
 _local = threading.local()
