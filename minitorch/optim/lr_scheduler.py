@@ -123,16 +123,21 @@ class LRScheduler:
                 stacklevel=2,
             )
         self._step_count += 1
-        if epoch is None:
-            self.last_epoch += 1
-            values = self._current_lrs()
-        else:
+        if epoch is not None:
             warnings.warn(
                 "The epoch parameter in `scheduler.step()` was not necessary and is being "
                 "deprecated where possible. Please use `scheduler.step()` to step the scheduler.",
                 UserWarning,
                 stacklevel=2,
             )
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch: int | None = None) -> None:
+        """Set the learning rates of the next epoch, or of `epoch`."""
+        if epoch is None:
+            self.last_epoch += 1
+            values = self._current_lrs()
+        else:
             self.last_epoch = epoch
             closed = getattr(self, "_get_closed_form_lr", None)
             values = self._current_lrs() if closed is None else closed()
@@ -887,10 +892,17 @@ class SequentialLR(LRScheduler):
         # All but the first have taken a step at their construction: undo it.
         for group in optimizer.param_groups:
             _set(group, "lr", group["initial_lr"])
+        self._undo_initial_steps(schedulers)
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
+
+    def _undo_initial_steps(self, schedulers: Any) -> None:
         for scheduler in schedulers:
-            scheduler.last_epoch -= 1
-        schedulers[0]._initial_step()
-        self._last_lr = schedulers[0].get_last_lr()
+            if hasattr(scheduler, "_schedulers"):
+                self._undo_initial_steps(scheduler._schedulers)
+            else:
+                scheduler.last_epoch -= 1
 
     def step(self) -> None:  # type: ignore[override]
         """Go to the next epoch and set the learning rates."""
@@ -898,9 +910,7 @@ class SequentialLR(LRScheduler):
         i = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[i]
         if i > 0 and self._milestones[i - 1] == self.last_epoch:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)
-                scheduler.step(0)
+            scheduler._update_lr(0)
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()

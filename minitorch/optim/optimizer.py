@@ -11,6 +11,7 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import enable_grad, no_grad
 from minitorch.autograd.hooks import RemovableHandle, add_hook
+from minitorch.ops.functions import view_as_complex, view_as_real
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.creation import tensor
 from minitorch.tensor.tensor import Tensor
@@ -366,10 +367,11 @@ def number(value: float) -> Any:
     return tensor(value)
 
 
-def per_parameter(optimizer: Optimizer, update: Callable) -> None:
+def per_parameter(optimizer: Optimizer, update: Callable, as_real: bool = True) -> None:
     """Call ``update(parameter, gradient, state, group)`` for each parameter with a gradient.
 
-    The gradient is that of what is minimized: negated for groups with ``maximize``.
+    The gradient is that of what is minimized: negated for groups with ``maximize``. Of complex parameters `update` sees
+    the real and imaginary parts, as a last dimension, unless `as_real` is false.
     """
     with no_grad():
         for group in optimizer.param_groups:
@@ -381,7 +383,23 @@ def per_parameter(optimizer: Optimizer, update: Callable) -> None:
                         raise RuntimeError(
                             f"{type(optimizer).__name__} does not support sparse gradients"
                         )
-                    update(parameter, -grad if maximize else grad, optimizer.state[parameter], group)
+                    if maximize:
+                        grad = -grad
+                    if as_real and parameter.is_complex():
+                        _update_complex(update, parameter, grad, optimizer.state[parameter], group)
+                    else:
+                        update(parameter, grad, optimizer.state[parameter], group)
+
+
+def _update_complex(update: Callable, parameter: Any, grad: Any, state: dict, group: dict) -> None:
+    """Update a complex parameter as a real one of twice the size; its state is kept complex."""
+    kept = {k: view_as_real(v) if isinstance(v, TensorBase) and v.is_complex() else v for k, v in state.items()}
+    seen = dict(kept)
+    real = view_as_real(parameter)
+    update(real, view_as_real(grad.resolve_conj()), seen, group)
+    for key, value in seen.items():
+        if key not in kept or kept[key] is not value:
+            state[key] = view_as_complex(value) if value.shape == real.shape else value
 
 
 def check(condition: bool, text: str) -> None:

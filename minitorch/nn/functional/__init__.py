@@ -18,14 +18,15 @@ from minitorch.ops.overriding import overridable as _overridable
 # What is written in Python is seen whole by ``__torch_function__``; the rest are operators, which are anyway.
 _WHOLE = (
     "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool1d_with_indices",
-    "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices",
-    "affine_grid", "batch_norm", "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy",
-    "dropout1d", "dropout2d", "dropout3d", "embedding_bag", "fold", "fractional_max_pool2d",
-    "fractional_max_pool2d_with_indices", "fractional_max_pool3d", "fractional_max_pool3d_with_indices", "gaussian_nll_loss",
-    "glu", "grid_sample", "group_norm", "gumbel_softmax", "huber_loss", "instance_norm", "interpolate", "l1_loss",
-    "local_response_norm", "log_softmax", "lp_pool1d", "lp_pool2d", "lp_pool3d", "margin_ranking_loss", "max_unpool1d",
-    "max_unpool2d", "max_unpool3d", "mse_loss", "multi_head_attention_forward", "multilabel_soft_margin_loss", "nll_loss",
-    "normalize", "pad", "smooth_l1_loss", "softmax", "softmin", "softsign", "tanhshrink", "triplet_margin_with_distance_loss",
+    "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d",
+    "adaptive_max_pool3d_with_indices", "affine_grid", "batch_norm", "bilinear", "binary_cross_entropy",
+    "binary_cross_entropy_with_logits", "cross_entropy", "dropout1d", "dropout2d", "dropout3d", "embedding_bag", "fold",
+    "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices", "gaussian_nll_loss", "glu", "grid_sample", "group_norm", "gumbel_softmax",
+    "huber_loss", "instance_norm", "interpolate", "l1_loss", "linear_cross_entropy", "local_response_norm",
+    "log_softmax", "lp_pool1d", "lp_pool2d", "lp_pool3d", "margin_ranking_loss", "max_unpool1d", "max_unpool2d",
+    "max_unpool3d", "mse_loss", "multi_head_attention_forward", "multilabel_soft_margin_loss", "nll_loss", "normalize",
+    "pad", "smooth_l1_loss", "softmax", "softmin", "softsign", "tanhshrink", "triplet_margin_with_distance_loss",
     "unfold",
 )  # fmt: skip
 for _name in _WHOLE:

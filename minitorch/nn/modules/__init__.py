@@ -11,6 +11,7 @@ from minitorch.nn.modules import (
     instancenorm,
     lazy,
     linear,
+    linear_cross_entropy,
     loss,
     normalization,
     padding,
@@ -30,6 +31,7 @@ from minitorch.nn.modules.dropout import *
 from minitorch.nn.modules.instancenorm import *
 from minitorch.nn.modules.lazy import *
 from minitorch.nn.modules.linear import *
+from minitorch.nn.modules.linear_cross_entropy import *
 from minitorch.nn.modules.loss import *
 from minitorch.nn.modules.module import Module
 from minitorch.nn.modules.normalization import *
@@ -52,6 +54,7 @@ __all__ = [
     *instancenorm.__all__,
     *lazy.__all__,
     *linear.__all__,
+    *linear_cross_entropy.__all__,
     *loss.__all__,
     *normalization.__all__,
     *padding.__all__,

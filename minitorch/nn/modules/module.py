@@ -12,7 +12,7 @@ from minitorch.autograd.hooks import RemovableHandle, add_hook
 from minitorch.backends.device_modules import take_class
 from minitorch.core.device import device as device_class
 from minitorch.core.dtype import dtype as dtype_class
-from minitorch.nn.parameter import Buffer, Parameter
+from minitorch.nn.parameter import Buffer, Parameter, UninitializedParameter
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.subclass import is_traceable_wrapper_subclass
 from minitorch.tensor.swap import swap_tensors
@@ -1196,7 +1196,7 @@ class Module:
 
 def _same_kind(a: Tensor, b: Tensor) -> bool:
     """Return whether `b` may become the data of `a`."""
-    return type(a) is Parameter or type(a) is type(b)
+    return type(a) in (Parameter, UninitializedParameter) or type(a) is type(b)
 
 
 def _size_text(tensor: Tensor) -> str:

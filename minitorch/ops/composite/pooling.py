@@ -115,10 +115,12 @@ def _fractional(self, d, kernel_size, output_size, random_samples):
         if n < least:
             raise RuntimeError(f"{name}(): kernel size {k} and output size {o} need at least {least} elements, got {n}")
     x = self if self.dim() == d + 2 else self.unsqueeze(0)
-    if tuple(random_samples.shape) != (*x.shape[:2], d):
+    if random_samples.dim() != 3 or random_samples.shape[0] < x.shape[0] or tuple(random_samples.shape[1:]) != (x.shape[1], d):
         raise RuntimeError(
-            f"{name}(): expected random_samples of shape {[*x.shape[:2], d]}, got {list(random_samples.shape)}"
+            f"{name}(): expected random_samples of shape {[*x.shape[:2], d]}, or more in the first dimension, got "
+            f"{list(random_samples.shape)}"
         )
+    random_samples = random_samples.narrow(0, 0, x.shape[0])
     # Samples are given for the last dimension first in images, for the first one first in volumes.
     order = [1, 0] if d == 2 else [0, 1, 2]
     flat = 0
