@@ -120,6 +120,7 @@ from minitorch import tools as tools
 from minitorch import types as types
 from minitorch import utils as utils
 from minitorch import version as version
+from minitorch import viz as viz
 from minitorch.tensor.tensor import (
     _LD_pivots,
     _LD_pivots_info,

@@ -10,7 +10,7 @@ SUBMODULES = frozenset(
         "_C", "_decomp", "_dispatch", "_functorch", "_ops", "_subclasses", "accelerator", "amp", "array_api", "as_torch",
         "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "fx", "interop", "jit",
         "library", "linalg", "masked", "nn", "optim", "overrides", "profiler", "serialization", "signal", "special", "testing",
-        "tools", "types", "utils", "version",
+        "tools", "types", "utils", "version", "viz",
     )
 )
 
