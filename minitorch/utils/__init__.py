@@ -2,7 +2,7 @@
 
 _MODULES = (
     "_debug_mode", "_device", "_python_dispatch", "_pytree", "benchmark", "checkpoint", "data", "debug", "dlpack", "flop_counter",
-    "hooks", "memory_tracker", "module_tracker",
+    "hooks", "memory_tracker", "module_tracker", "tensorboard",
 )  # fmt: skip
 _OF_DEVICE_MODULES = ("generate_methods_for_privateuse1_backend", "rename_privateuse1_backend")
 
