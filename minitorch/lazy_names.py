@@ -11,6 +11,7 @@ SUBMODULES = frozenset(
         "backends", "compiler", "cpu", "cuda", "distributed", "distributions", "fft", "func", "fx", "interop", "jit",
         "library", "linalg", "masked", "nn", "optim", "overrides", "profiler", "serialization", "signal", "special", "testing",
         "tools", "types", "utils", "version", "viz",
+        "hub", "nested", "return_types",
     )
 )
 
