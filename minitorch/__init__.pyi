@@ -102,16 +102,19 @@ from minitorch import distributions as distributions
 from minitorch import fft as fft
 from minitorch import func as func
 from minitorch import fx as fx
+from minitorch import hub as hub
 from minitorch import interop as interop
 from minitorch import jit as jit
 from minitorch import library as library
 from minitorch import linalg as linalg
 from minitorch import masked as masked
+from minitorch import nested as nested
 from minitorch import nn as nn
 from minitorch import ops as ops
 from minitorch import optim as optim
 from minitorch import overrides as overrides
 from minitorch import profiler as profiler
+from minitorch import return_types as return_types
 from minitorch import serialization as serialization
 from minitorch import signal as signal
 from minitorch import sparse as sparse
@@ -122,6 +125,7 @@ from minitorch import tools as tools
 from minitorch import types as types
 from minitorch import utils as utils
 from minitorch import version as version
+from minitorch import viz as viz
 from minitorch.tensor.tensor import (
     _LD_pivots,
     _LD_pivots_info,

@@ -26,15 +26,18 @@ SUBMODULES = frozenset(
         "fft",
         "func",
         "fx",
+        "hub",
         "interop",
         "jit",
         "library",
         "linalg",
         "masked",
+        "nested",
         "nn",
         "optim",
         "overrides",
         "profiler",
+        "return_types",
         "serialization",
         "signal",
         "sparse",
@@ -45,6 +48,7 @@ SUBMODULES = frozenset(
         "types",
         "utils",
         "version",
+        "viz",
     )
 )
 

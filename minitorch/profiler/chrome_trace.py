@@ -85,7 +85,7 @@ def write_trace(path: str, trace: dict[str, Any]) -> None:
     """Write a trace as JSON, compressed if the name ends in ``.gz``."""
     if path.endswith(".gz"):
         with gzip.open(path, "wt", encoding="utf-8") as file:
-            json.dump(trace, file)
+            json.dump(trace, file, default=str)  # sizes may be symbols
     else:
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(trace, file)
+            json.dump(trace, file, default=str)  # sizes may be symbols

@@ -1,8 +1,8 @@
 """Tools around models: data loading, activation checkpointing, dispatch modes, counting operations, naming devices."""
 
 _MODULES = (
-    "_debug_mode", "_device", "_python_dispatch", "_pytree", "benchmark", "checkpoint", "data", "debug", "dlpack", "flop_counter",
-    "hooks", "memory_tracker", "module_tracker",
+    "_debug_mode", "_device", "_python_dispatch", "_pytree", "benchmark", "checkpoint", "collect_env", "data", "debug", "dlpack",
+    "flop_counter", "hooks", "memory_tracker", "model_zoo", "module_tracker", "tensorboard",
 )  # fmt: skip
 _OF_DEVICE_MODULES = ("generate_methods_for_privateuse1_backend", "rename_privateuse1_backend")
 

@@ -20,6 +20,7 @@ from minitorch.nn.modules import (
     shape,
     sparse,
     transformer,
+    utils,
 )
 from minitorch.nn.modules.activation import *
 from minitorch.nn.modules.adaptive import *
