@@ -27,7 +27,8 @@ def _product(self, mat2, name, layout=None):
     if not is_sparse(mat2):
         return matrix_of(self, name).times(mat2)
     if not is_sparse(self):
-        return F.contiguous(F.t(matrix_of(mat2, name).transposed().times(F.t(self))))
+        product = F.t(matrix_of(mat2, name).transposed().times(F.t(self)))
+        return product if is_coo(mat2) else F.contiguous(product)
     if layout is None:
         layout = sparse_coo if is_coo(self) else sparse_csr
     return tensor_of_matrix(product_of(matrix_of(self, name), matrix_of(mat2, name)), layout)

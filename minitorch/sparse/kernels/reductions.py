@@ -192,14 +192,13 @@ def sum_dim(self, dim, keepdim=False, *, dtype=None):
 
 @sparse_kernel("_sparse_sum.dim")
 def sparse_sum_dim(self, dim):
-    check(len(dim) > 0, "sparse.sum(): expected non-empty list of dimensions, but dim is empty")
-    # Other than sum(), it keeps the type of integers.
-    return _sum(self, dim, False, self.dtype, "sparse.sum")
+    return sparse_sum_dim_dtype(self, dim, dtype=None)
 
 
 @sparse_kernel("_sparse_sum.dim_dtype")
 def sparse_sum_dim_dtype(self, dim, *, dtype):
-    check(len(dim) > 0, "sparse.sum(): expected non-empty list of dimensions, but dim is empty")
+    if not dim:  # other than in sum(), these are no dimensions
+        return F.clone(self)
     return _sum(self, dim, False, dtype, "sparse.sum")
 
 
