@@ -26,6 +26,9 @@ FAMILIES = (
     "copies",
     "factories",
     "masks",
+    "products",
+    "reductions",
+    "softmax",
 )
 
 _KERNELS: dict[tuple[str, str], Callable] = {}
