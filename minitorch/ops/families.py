@@ -31,6 +31,7 @@ FAMILIES = (
     "optimizers",
     "random",
     "sparse",
+    "sparse_values",
     "quantized",
 )
 

@@ -20,7 +20,16 @@ from minitorch.sparse.refusal import Refusal, Unsupported, densified
 # What a kernel is for: functionalities by the name that `sparse_kernel` takes.
 COO, CSR = "Sparse", "SparseCsr"
 BACKENDS = ("CPU", "CUDA", "XPU", "Meta", "PrivateUse1", "PrivateUse2", "PrivateUse3")
-FAMILIES = ("access", "conversion")
+FAMILIES = (
+    "access",
+    "arithmetic",
+    "comparison",
+    "conversion",
+    "joining",
+    "selection",
+    "shapes",
+    "unary",
+)
 
 _KERNELS: dict[tuple[str, str], Callable] = {}
 
