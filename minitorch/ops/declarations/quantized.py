@@ -1,6 +1,6 @@
 """Quantized tensors: making them, what they consist of, and training for them."""
 
-from minitorch.ops.registry import FUNCTION, operator
+from minitorch.ops.registry import FUNCTION, METHOD, operator
 
 operator("quantize_per_tensor(Tensor self, float scale, int zero_point, ScalarType dtype) -> Tensor", variants=FUNCTION)
 operator(
@@ -35,7 +35,7 @@ operator(
     "_make_per_channel_quantized_tensor(Tensor self, Tensor scale, Tensor zero_point, int axis) -> Tensor",
     variants=0,
 )
-operator("qscheme(Tensor self) -> QScheme")
+operator("qscheme(Tensor self) -> QScheme", variants=METHOD)
 operator(
     "fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int "
     "quant_max) -> Tensor",
