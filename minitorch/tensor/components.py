@@ -13,6 +13,7 @@ Note [Components]
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -20,6 +21,7 @@ from minitorch.core.layout import strided
 from minitorch.core.meta_array import Geometry, contiguous_strides
 from minitorch.dispatch.keys import BACKEND_MASK, BACKENDS
 from minitorch.dispatch.local_state import current
+from minitorch.dispatch.namespace import namespace_loaders
 from minitorch.dispatch.tensor_keys import inference_keys, tensor_keys
 from minitorch.tensor.base import TensorBase, new_tensor
 
@@ -62,6 +64,10 @@ class ComponentHandle(Geometry):
         """Return what is printed: of the elements, the facts that follow them, and whether those begin a line."""
         raise NotImplementedError
 
+    def memory_tensor(self) -> Any:
+        """Return the component whose memory is that of the whole tensor, where there is such a one."""
+        raise NotImplementedError(f"Cannot access storage of a {self.declared_layout} tensor: it is in several tensors")
+
     @property
     def strides(self) -> tuple:
         """Steps in bytes; of what has none, the row-major ones of its shape."""
@@ -81,6 +87,9 @@ def load_kernels(functionality: str) -> None:
     if module not in _loaded:
         import_module(module).register()
         _loaded.add(module)
+
+
+namespace_loaders["quantized"] = partial(load_kernels, "Quantized")
 
 
 def tensor_of(handle: ComponentHandle) -> Any:
