@@ -32,6 +32,7 @@ FAMILIES = (
     "random",
     "sparse",
     "quantized",
+    "fake_quantize",
 )
 
 
