@@ -30,6 +30,10 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "is_deterministic_algorithms_warn_only_enabled", "set_deterministic_debug_mode", "set_float32_matmul_precision",
         "set_flush_denormal", "use_deterministic_algorithms",
     ),
+    "core.qscheme": (
+        "per_channel_affine", "per_channel_affine_float_qparams", "per_channel_symmetric", "per_tensor_affine",
+        "per_tensor_symmetric", "qscheme",
+    ),
     "errors": ("AcceleratorError", "OutOfMemoryError"),
     "func": ("vmap",),
     "serialization": ("load", "save"),

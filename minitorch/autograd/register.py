@@ -21,7 +21,7 @@ from minitorch.autograd.kernel import (
     OutAutogradKernel,
 )
 from minitorch.autograd.node import Node
-from minitorch.core.dtype import from_numpy_dtype
+from minitorch.core.dtype import QUANTIZED, from_numpy_dtype
 from minitorch.core.memory_format import contiguous_format
 from minitorch.dispatch.operator import OPERATORS, FallthroughKernel, Operator
 from minitorch.ops import functions as F
@@ -96,8 +96,10 @@ def _wrong_shape(node: Any, index: int, have: tuple, shape: tuple) -> None:
 
 
 def cast_to(grad: Any, np_dtype: Any) -> Any:
-    """Return a gradient in the dtype of its input: the real part for a real input."""
+    """Return a gradient in the dtype of its input: the real part for a real input; of a quantized one it stays a float."""
     dtype = from_numpy_dtype(np_dtype)
+    if dtype.category == QUANTIZED:
+        return grad
     if grad.dtype.is_complex and not dtype.is_complex:
         grad = F.real(grad)
     return F.to(grad, dtype)

@@ -9,11 +9,16 @@ __all__ = [
     "bfloat16", "bool", "cdouble", "cfloat", "complex64", "complex128", "double", "dtype", "finfo",
     "float", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float16",
     "float32", "float64", "get_default_dtype", "half", "iinfo", "int", "int8", "int16", "int32",
-    "int64", "long", "set_default_dtype", "short", "uint8", "uint16", "uint32", "uint64",
+    "int64", "long", "qint8", "qint32", "quint2x4", "quint4x2", "quint8", "set_default_dtype", "short", "uint8", "uint16",
+    "uint32", "uint64",
 ]  # fmt: skip
 
 DTYPES: dict[str, dtype] = {}
-"""Every dtype by its name, in the order of their definition."""
+"""Every dtype of numbers by its name, in the order of their definition."""
+QUANTIZED_DTYPES: dict[str, dtype] = {}
+"""The dtypes of quantized tensors: integers that stand for numbers by a scale and a zero point."""
+
+QUANTIZED = 4
 
 
 class dtype:
@@ -26,14 +31,16 @@ class dtype:
     name : str
         ``"float32"``.
     np : numpy.dtype
-        What arrays of this type have as their dtype.
+        What arrays of this type have as their dtype; no array has a quantized one (Note [Quantized dtypes]).
+    structure : numpy.dtype
+        The same; of a quantized type what the handles of its tensors name.
     scalar_name : str
         The word PyTorch's error texts use: ``"Float"``, ``"Long"``.
     itemsize : int
         Bytes per element.
     is_floating_point, is_complex, is_signed : bool
     category : int
-        0 for bool, 1 for integers, 2 for floating point, 3 for complex.
+        0 for bool, 1 for integers, 2 for floating point, 3 for complex, 4 for quantized.
     """
 
     __slots__ = (
@@ -46,19 +53,35 @@ class dtype:
         "name",
         "np",
         "scalar_name",
+        "structure",
     )
 
     def __init__(self, name: str, np_dtype, scalar_name: str, category, abbr: str):
         self.name = name
-        self.np = np.dtype(np_dtype)
+        structure = np.dtype(np_dtype)
         self.scalar_name = scalar_name
         self.abbr = abbr
-        self.itemsize = self.np.itemsize
+        self.itemsize = structure.itemsize
         self.category = category
         self.is_floating_point = category == 2
         self.is_complex = category == 3
+        if category == QUANTIZED:
+            self.structure = structure
+            QUANTIZED_DTYPES[name] = self
+            return
+        self.np = self.structure = structure
         self.is_signed = category > 0 and not name.startswith("uint")
         DTYPES[name] = self
+
+    def __getattr__(self, name: str):
+        if name == "np":
+            raise RuntimeError(
+                f"no ordinary tensor has the dtype {self!r}, which is that of quantized tensors: make one with "
+                "quantize_per_tensor() or quantize_per_channel(), and get numbers back with dequantize() or int_repr()"
+            )
+        if name == "is_signed":
+            raise RuntimeError(f"{self!r}.is_signed: not supported for quantized types; ask that of int_repr().dtype")
+        raise AttributeError(f"dtype has no attribute {name!r}")
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"  # PyTorch's text, which programs parse
@@ -93,7 +116,7 @@ class dtype:
 
 
 def _dtype_by_name(name: str) -> dtype:
-    return DTYPES[name]
+    return DTYPES[name] if name in DTYPES else QUANTIZED_DTYPES[name]
 
 
 bool_ = dtype("bool", np.bool_, "Bool", 0, "b8")
@@ -120,6 +143,38 @@ float64 = dtype("float64", np.float64, "Double", 2, "f64")
 complex64 = dtype("complex64", np.complex64, "ComplexFloat", 3, "c64")
 complex128 = dtype("complex128", np.complex128, "ComplexDouble", 3, "c128")
 
+# Note [Quantized dtypes]
+# Their `structure` is one of a single integer: it has the size of the integer, is equal to no other dtype, and no
+# ufunc takes it.  The handles of quantized tensors name it (`quantized.handle`), so that `from_numpy_dtype` needs no branch.
+# No array is made of it: `np`, which all that makes arrays asks for, raises.
+qint8 = dtype("qint8", [("qint8", np.int8)], "QInt8", QUANTIZED, "qi8")
+quint8 = dtype("quint8", [("quint8", np.uint8)], "QUInt8", QUANTIZED, "qu8")
+qint32 = dtype("qint32", [("qint32", np.int32)], "QInt32", QUANTIZED, "qi32")
+quint4x2 = dtype("quint4x2", [("quint4x2", np.uint8)], "QUInt4x2", QUANTIZED, "qu4x2")
+quint2x4 = dtype("quint2x4", [("quint2x4", np.uint8)], "QUInt2x4", QUANTIZED, "qu2x4")
+
+_QUANTIZED_LIMITS = {
+    qint8: (-128, 127), quint8: (0, 255), qint32: (-(2**31), 2**31 - 1), quint4x2: (0, 15), quint2x4: (0, 3),
+}  # fmt: skip
+
+
+def quantized_limits(d: dtype) -> tuple:
+    """Return the least and the greatest integer that a quantized dtype keeps.
+
+    Raises
+    ------
+    RuntimeError
+        If the dtype is no quantized one.
+    """
+    found = _QUANTIZED_LIMITS.get(d)
+    if found is None:
+        raise RuntimeError(
+            f"ScalarType {d.scalar_name} is not supported for quantized tensors: {d.name} is none of "
+            f"{', '.join(QUANTIZED_DTYPES)}"
+        )
+    return found
+
+
 _TO_COMPLEX = {
     float16: complex64,  # NumPy has no complex32
     bfloat16: complex64,
@@ -130,7 +185,7 @@ _TO_REAL = {complex64: float32, complex128: float64}
 
 # Keyed by the NumPy dtype object: one probe. NumPy has several dtype objects for the same
 # type (`long` and `longlong`); they are equal and hash alike.
-_FROM_NUMPY: dict[np.dtype, dtype] = {d.np: d for d in DTYPES.values()}
+_FROM_NUMPY: dict[np.dtype, dtype] = {d.structure: d for d in (*DTYPES.values(), *QUANTIZED_DTYPES.values())}
 
 
 def from_numpy_dtype(np_dtype) -> dtype:
@@ -291,6 +346,11 @@ class iinfo(_Limits):
             raise TypeError(f"iinfo(): argument 'type' must be a dtype, not {type!r}")
         if type.category == 0:
             raise TypeError("torch.bool is not supported by torch.iinfo")
+        if type.category == QUANTIZED:
+            self.min, self.max = _QUANTIZED_LIMITS[type]
+            self.bits = (self.max - self.min).bit_length()
+            self.dtype = type.name
+            return
         if type.category != 1:
             raise TypeError(
                 f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type}'"

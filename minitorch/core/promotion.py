@@ -21,6 +21,11 @@ def _compute(a: dtype, b: dtype) -> dtype:
     """Return the least type that holds the values of both, in PyTorch's order of types."""
     if a is b:
         return a
+    if a.category == _dtypes.QUANTIZED or b.category == _dtypes.QUANTIZED:
+        raise RuntimeError(
+            f"promoteTypes with quantized numbers is not handled: offending types: {a.scalar_name} {b.scalar_name}. "
+            "dequantize() first"
+        )
     if _float8(a) or _float8(b):
         raise RuntimeError(
             "Promotion for Float8 Types is not supported, attempted to promote "

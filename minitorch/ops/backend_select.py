@@ -6,7 +6,7 @@ from typing import Any
 
 from minitorch.core.device import default_device, dispatch_key_name, use_device_type
 from minitorch.core.layout import strided
-from minitorch.dispatch.keys import AUTOGRAD_KEYS, BACKEND_MASK, parse_key
+from minitorch.dispatch.keys import AUTOGRAD_KEYS, BACKEND_MASK, QUANTIZED, parse_key
 from minitorch.dispatch.local_state import ExcludeKeysGuard
 from minitorch.dispatch.operator import OPERATORS, Kernel
 from minitorch.ops.registry import DECLARATIONS
@@ -80,6 +80,8 @@ class LikeSelectKernel(Kernel):
         if kwargs is not None:
             device = kwargs.get("device")
             layout = kwargs.get("layout")
+        if args[0].key_set & QUANTIZED:  # its own kernels move what it is made of
+            return op.run_below(op.entry_below(entry, self.below), args, kwargs)
         if layout is not None and layout is not strided:
             bits = bits_of_layout(device or args[0].device, layout)
         elif device is None:

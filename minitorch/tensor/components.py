@@ -57,6 +57,10 @@ class ComponentHandle(Geometry):
         """Return the handle of the same geometry with other components."""
         raise NotImplementedError
 
+    def memory_tensor(self) -> Any:
+        """Return the component whose memory is that of the whole tensor, where there is such a one."""
+        raise NotImplementedError(f"Cannot access storage of a {self.declared_layout} tensor: it is in several tensors")
+
     @property
     def strides(self) -> tuple:
         """Steps in bytes; of what has none, the row-major ones of its shape."""

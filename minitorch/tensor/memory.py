@@ -175,10 +175,23 @@ def memory_of(tensor: TensorBase) -> Memory:
     return _MEMORIES[(tensor.key_set & BACKEND_MASK).bit_length() - 1]
 
 
+def memory_holder(tensor: TensorBase) -> TensorBase:
+    """Return the tensor whose memory is meant by that of `tensor`: itself, or a component (Note [Components]).
+
+    Raises
+    ------
+    NotImplementedError
+        If it has components, and none stands for the whole.
+    """
+    asked = getattr(tensor.handle, "memory_tensor", None)
+    return tensor if asked is None else asked()
+
+
 def storage_offset(tensor: TensorBase) -> int:
     """Return where the first element stands in the storage, in elements."""
     if isinstance(tensor.handle, WrapperHandle):
         return tensor.handle.storage_offset
+    tensor = memory_holder(tensor)
     cell = tensor.storage_cell
     if cell is None:
         return 0 if not isinstance(tensor.handle, MetaArray) else tensor.handle.offset // tensor.handle.itemsize

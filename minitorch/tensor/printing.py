@@ -266,6 +266,8 @@ def tensor_text(tensor: Any, contents: str | None = None) -> str:
     contents : str, optional
         Printed in place of the elements.
     """
+    if tensor.is_quantized:
+        return _quantized_text(tensor)
     name = type(tensor).__name__
     prefix = "tensor(" if name in ("Tensor", "Parameter") else f"{name}("
     indent = len(prefix)
@@ -303,6 +305,27 @@ def tensor_text(tensor: Any, contents: str | None = None) -> str:
     if tangents:
         suffixes.append(f"tangent={tangents[-1]!r}")
     return _with_suffixes(prefix + text, suffixes, indent)
+
+
+def _quantized_text(tensor: Any) -> str:
+    """Return ``repr`` of a quantized tensor: the numbers that its integers stand for, and how they do."""
+    scheme = tensor.qscheme()
+    device = tensor.device
+    suffixes = [f"device='{device}'"] if device.type != "cpu" else []
+    suffixes += [f"size={tuple(tensor.shape)}", f"dtype={tensor.dtype}", f"quantization_scheme={scheme}"]
+    if scheme.name.startswith("per_tensor"):
+        suffixes += [f"scale={tensor.q_scale()}", f"zero_point={tensor.q_zero_point()}"]
+    else:
+        suffixes += [
+            f"scale={tensor.q_per_channel_scales()}", f"zero_point={tensor.q_per_channel_zero_points()}",
+            f"axis={tensor.q_per_channel_axis()}",
+        ]  # fmt: skip
+    history = _history(tensor)
+    if history is not None:
+        suffixes.append(history)
+    values = tensor.detach()
+    text = "..." if device.type == "meta" else array_text(_elements(values.dequantize()), len("tensor("))
+    return _with_suffixes("tensor(" + text, suffixes, len("tensor("))
 
 
 def wrapper_text(tensor: Any) -> str:

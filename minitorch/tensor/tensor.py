@@ -11,7 +11,7 @@ from minitorch.core.dtype import DTYPES
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.core.memory_format import channels_last, channels_last_3d, contiguous_format, format_strides
 from minitorch.core.meta_array import is_contiguous
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, CONJUGATE, NEGATIVE, PYTHON, ZERO_TENSOR
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, CONJUGATE, NEGATIVE, PYTHON, QUANTIZED, ZERO_TENSOR
 from minitorch.dispatch.transforms import inside_transforms
 from minitorch.tensor import exchange, indexing, memory, subclass
 from minitorch.tensor.base import TensorBase, VersionCounter, bare_copy, set_classes
@@ -182,7 +182,8 @@ class Tensor(TensorBase):
 
     def data_ptr(self) -> int:
         """Return the address of the first element."""
-        return memory.memory_of(self).address(self.handle)
+        holder = memory.memory_holder(self)
+        return memory.memory_of(holder).address(holder.handle)
 
     def untyped_storage(self) -> Any:
         """Return the memory that it shares with its views."""
@@ -285,7 +286,7 @@ class Tensor(TensorBase):
 
     @property
     def is_quantized(self) -> bool:
-        return False
+        return bool(self.key_set & QUANTIZED)
 
     def is_pinned(self) -> bool:
         """Return whether it is in memory of the host that a CUDA device reads by itself."""
@@ -318,6 +319,8 @@ class Tensor(TensorBase):
         """Return the name of its type (``"torch.FloatTensor"``), or the tensor cast to `dtype`."""
         if dtype is None:
             prefix = "torch." if self.device.type == "cpu" else f"torch.{self.device.type}."
+            if self.is_quantized:
+                prefix += "quantized."
             return f"{prefix}{self.dtype.scalar_name}Tensor"
         if isinstance(dtype, str):
             word = dtype.rsplit(".", 1)[-1].removesuffix("Tensor")
@@ -417,6 +420,11 @@ class Tensor(TensorBase):
         return handle
 
     def _refuse_subclass(self, method: str) -> None:
+        if self.key_set & QUANTIZED:
+            raise TypeError(
+                f"{method}(): Got unsupported ScalarType {self.dtype.scalar_name}: use dequantize() for the numbers of a "
+                "quantized tensor, int_repr() for its integers"
+            )
         if self.key_set & PYTHON and subclass.is_wrapper_subclass(self):
             raise RuntimeError(
                 f".{method}() is not supported for tensor subclasses, got {type(self).__name__}: it has no memory of its own. "
@@ -431,6 +439,8 @@ class Tensor(TensorBase):
 
     def _refuse_export(self) -> None:
         """Raise BufferError where its memory is not what it reads as, or has a history."""
+        if self.key_set & QUANTIZED:
+            raise BufferError("QUInt/QInt types are not supported by dlpack: export int_repr(), or dequantize()")
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.key_set & ZERO_TENSOR:

@@ -1,6 +1,6 @@
 """Quantized tensors: making them, and what they consist of."""
 
-from minitorch.ops.registry import FUNCTION, operator
+from minitorch.ops.registry import FUNCTION, METHOD, operator
 
 operator("quantize_per_tensor(Tensor self, float scale, int zero_point, ScalarType dtype) -> Tensor", variants=FUNCTION)
 operator(
@@ -35,7 +35,7 @@ operator(
     "_make_per_channel_quantized_tensor(Tensor self, Tensor scale, Tensor zero_point, int axis) -> Tensor",
     variants=0,
 )
-operator("qscheme(Tensor self) -> QScheme")
+operator("qscheme(Tensor self) -> QScheme", variants=METHOD)
 operator("_choose_qparams_per_tensor(Tensor self, bool reduce_range=False) -> (float, int)", variants=0)
 operator(
     "choose_qparams_optimized(Tensor input, int numel, int n_bins, float ratio, int bit_width) -> "

@@ -1,0 +1,1 @@
+"""Kernels of the Quantized keys, by the families of their operators."""
