@@ -133,7 +133,7 @@ def determine_qparams(
     Returns
     -------
     scale : Tensor, shape (1,) or (channels,), float32
-    zero_point : Tensor, of the same shape, int64; floating for per_channel_affine_float_qparams
+    zero_point : Tensor, of the same shape, int32, int64 of a symmetric scheme, floating for per_channel_affine_float_qparams
     """
     if not has_valid_range(min_val, max_val):
         return minitorch.tensor([1.0], device=min_val.device), minitorch.tensor([0], device=min_val.device)
@@ -156,7 +156,7 @@ def determine_qparams(
         zero_point = -1 * min_val / scale
     else:
         scale = minitorch.maximum((high - low) / steps, eps)
-        zero_point = quant_min - minitorch.round(low / scale).to(minitorch.int64)
+        zero_point = quant_min - minitorch.round(low / scale).to(minitorch.int32)
         zero_point = minitorch.clamp(zero_point, quant_min, quant_max)
     if not scale.dim():
         scale, zero_point = scale.reshape([1]), zero_point.reshape([1])
