@@ -34,6 +34,7 @@ FAMILIES = (
     "sparse_products",
     "sparse_values",
     "quantized",
+    "fake_quantize",
 )
 
 

@@ -77,7 +77,7 @@ def fits(value: Any, params: PerTensor, dtype: Any) -> bool:
 
 def quantized_fallback(op: Any, *args: Any, **kwargs: Any) -> Any:
     """Run an operator that has no quantized kernel (Note [Requantizing])."""
-    from minitorch.backends.policy import note_fallback, requantize_policy  # beside this package, not below it
+    from minitorch.dispatch.policy import note_fallback, requantize_policy  # beside this package, not below it
 
     tensors = list(_flat((*args, *kwargs.values())))
     in_backward = current().evaluating_node is not None

@@ -1,4 +1,4 @@
-"""Quantized tensors: making them, what they consist of, and training for them."""
+"""Quantized tensors: making them, and what they consist of."""
 
 from minitorch.ops.registry import FUNCTION, METHOD, operator
 
@@ -36,60 +36,7 @@ operator(
     variants=FUNCTION,
 )
 operator("qscheme(Tensor self) -> QScheme", variants=METHOD)
-operator(
-    "fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, int quant_min, int "
-    "quant_max) -> Tensor",
-    variants=FUNCTION,
-)
-operator(
-    "fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, int "
-    "quant_min, int quant_max) -> Tensor",
-    variants=FUNCTION,
-)
-operator(
-    "fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, int quant_min, "
-    "int quant_max) -> (Tensor output, Tensor mask)",
-    variants=0,
-)
-operator("fake_quantize_per_tensor_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", variants=0)
-operator(
-    "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor "
-    "zero_point, Tensor fake_quant_enabled, int quant_min, int quant_max) -> (Tensor output, Tensor mask)",
-    variants=0,
-)
-operator(
-    "_fake_quantize_learnable_per_tensor_affine(Tensor self, Tensor scale, Tensor zero_point, int "
-    "quant_min, int quant_max, float grad_factor=1.) -> Tensor",
-    variants=0,
-)
-operator(
-    "_fake_quantize_learnable_per_tensor_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor "
-    "zero_point, int quant_min, int quant_max, float grad_factor=1.) -> (Tensor, Tensor, Tensor)",
-    variants=0,
-)
-operator(
-    "fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, int "
-    "quant_min, int quant_max) -> Tensor",
-    variants=FUNCTION,
-)
-operator(
-    "fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, "
-    "int quant_min, int quant_max) -> (Tensor output, Tensor mask)",
-    variants=0,
-)
-operator("fake_quantize_per_channel_affine_cachemask_backward(Tensor grad, Tensor mask) -> Tensor", variants=0)
-operator(
-    "_fake_quantize_learnable_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, "
-    "int quant_min, int quant_max, float grad_factor=1.) -> Tensor",
-    variants=0,
-)
-operator(
-    "_fake_quantize_learnable_per_channel_affine_backward(Tensor grad, Tensor self, Tensor scale, Tensor "
-    "zero_point, int axis, int quant_min, int quant_max, float grad_factor=1.) -> (Tensor, Tensor, "
-    "Tensor)",
-    variants=0,
-)
-operator("_choose_qparams_per_tensor(Tensor self, bool reduce_range=False) -> (float, int)", variants=FUNCTION)
+operator("_choose_qparams_per_tensor(Tensor self, bool reduce_range=False) -> (float, int)", variants=0)
 operator(
     "choose_qparams_optimized(Tensor input, int numel, int n_bins, float ratio, int bit_width) -> "
     "(Tensor, Tensor)",

@@ -1,0 +1,3 @@
+"""Modules to be trained for dynamic quantization."""
+
+from minitorch.ao.nn.qat.dynamic.modules import *

@@ -1,0 +1,5 @@
+"""Modules to be trained for dynamic quantization."""
+
+from minitorch.ao.nn.qat.dynamic.modules.linear import Linear
+
+__all__ = ["Linear"]
