@@ -57,6 +57,9 @@ _META_SLOT = DispatchKey.Meta.slot  # type: ignore[attr-defined]
 
 # Takes calls without any tensor where the operator has no kernel for them: (op, args, kwargs) -> result.
 without_tensors: Any = None
+# Number of a functionality -> what takes calls at its keys where the operator has no kernel: (op, entry, args, kwargs) -> result.
+# No kernel, so that the tables say that there is none: it raises, or does what a policy allows.
+missing_handlers: dict[int, Any] = {}
 # slot -> the kernel that runs where an operator has none (spec T1, step 8)
 BACKEND_FALLBACKS: dict[int, Kernel] = {}
 # every operator that exists, by qualified name
@@ -200,8 +203,14 @@ class MissingKernel(Kernel):
     __slots__ = ()
 
     def run(self, op, entry, args, kwargs):
-        if without_tensors is not None and highest_slot(entry.key_set) == 0:
-            return without_tensors(op, args, kwargs)
+        slot = highest_slot(entry.key_set)
+        if slot == 0:
+            if without_tensors is not None:
+                return without_tensors(op, args, kwargs)
+        elif missing_handlers:
+            handler = missing_handlers.get(KEY_OF_SLOT[slot].functionality)
+            if handler is not None:
+                return handler(op, entry, args, kwargs)
         raise_missing(op, entry.key_set)
 
 

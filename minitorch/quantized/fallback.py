@@ -20,6 +20,7 @@ from typing import Any
 from minitorch.core.dtype import float32, quantized_limits
 from minitorch.dispatch.keys import BACKEND_MASK, BACKENDS
 from minitorch.dispatch.local_state import current
+from minitorch.dispatch.operator import raise_missing
 from minitorch.ops import functions as F
 from minitorch.quantized.handle import PerTensor, is_quantized
 from minitorch.quantized.kernels.construction import dequantize_kernel, quantized
@@ -73,6 +74,14 @@ def fits(value: Any, params: PerTensor, dtype: Any) -> bool:
     low, high = quantized_limits(dtype)
     least, greatest = (float(v.item()) for v in F.aminmax(value))
     return (low - params.zero_point - 0.5) * params.scale <= least and greatest <= (high - params.zero_point + 0.5) * params.scale
+
+
+def without_kernel(op: Any, entry: Any, args: tuple, kwargs: dict | None) -> Any:
+    """Take a call of an operator that has no kernel at a Quantized key (`operator.missing_handlers`)."""
+    keywords = kwargs or {}
+    if not any(is_quantized(t) for t in _flat((*args, *keywords.values()))):
+        raise_missing(op, entry.key_set)
+    return quantized_fallback(op, *args, **keywords)
 
 
 def quantized_fallback(op: Any, *args: Any, **kwargs: Any) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from minitorch.dispatch.dispatcher import register_fallback
-from minitorch.dispatch.operator import OPERATORS, FallbackKernel, PythonKernel
-from minitorch.quantized.fallback import quantized_fallback
+from minitorch.dispatch.keys import FUNCTIONALITIES
+from minitorch.dispatch.operator import OPERATORS, PythonKernel, missing_handlers
+from minitorch.quantized.fallback import quantized_fallback, without_kernel
 from minitorch.quantized.registry import BACKENDS, DENSE_KERNELS, KERNELS, NoQuantizedKernel
 
 _LIBRARY = ("pointwise", "products", "embeddings")
@@ -38,5 +38,4 @@ def register() -> None:
         op = OPERATORS["aten::" + name]
         for backend in BACKENDS:
             op.register("Quantized" + backend, QuantizedKernel(fn))
-    for backend in BACKENDS:
-        register_fallback("Quantized" + backend, FallbackKernel(quantized_fallback))
+    missing_handlers[FUNCTIONALITIES.index("Quantized")] = without_kernel

@@ -12,7 +12,7 @@ from typing import Any
 
 from minitorch.dispatch.keys import AUTOGRAD_KEYS, BACKEND_MASK, BACKENDS
 from minitorch.dispatch.local_state import ExcludeKeysGuard
-from minitorch.dispatch.operator import Kernel
+from minitorch.dispatch.operator import raise_missing, shown_key_name
 from minitorch.dispatch.policy import densify_policy, note_fallback
 from minitorch.ops import functions as F
 from minitorch.sparse.handles import is_sparse
@@ -24,16 +24,9 @@ class Unsupported(NotImplementedError):
     """Raised by a sparse kernel for operands that it cannot do; the text says what it is about them."""
 
 
-class Refusal(Kernel):
-    """Runs at a sparse key for every operator that has no kernel there."""
-
-    __slots__ = ()
-
-    def __init__(self) -> None:
-        Kernel.__init__(self, None)
-
-    def run(self, op: Any, entry: Any, args: tuple, kwargs: dict | None) -> Any:
-        return densified(op, entry, args, kwargs, NO_KERNEL)
+def refused(op: Any, entry: Any, args: tuple, kwargs: dict | None) -> Any:
+    """Take a call of an operator that has no kernel at a sparse key (`operator.missing_handlers`)."""
+    return densified(op, entry, args, kwargs, NO_KERNEL)
 
 
 def _map(fn: Any, value: Any) -> Any:
@@ -53,7 +46,9 @@ def densified(op: Any, entry: Any, args: tuple, kwargs: dict | None, reason: str
     found: list = []
     _map(lambda value: found.append(value) if is_sparse(value) else None, [*args, *(kwargs or {}).values()])
     asked = found[0].layout if found else (kwargs or {}).get("layout")
-    layout = "sparse_coo" if asked is None else str(asked).removeprefix("torch.")
+    if asked is None:  # none of ours
+        raise_missing(op, entry.key_set)
+    layout = str(asked).removeprefix("torch.")
     writes = any(a.alias_info is not None for a in op.schema.arguments)
     if densify_policy.current() == "error" or writes:
         raise NotImplementedError(_refusal(op, entry, layout, reason, writes))
@@ -87,7 +82,7 @@ def _refusal(op: Any, entry: Any, layout: str, reason: str, writes: bool) -> str
     convert = {"sparse_coo": "to_sparse()", "the compressed layouts": "to_sparse_csr()"}
     other = [f"{name} ({convert[name]})" for name in there if (name == "sparse_coo") != (layout == "sparse_coo")]
     lines = [
-        f"Could not run '{op.qualname}' with arguments from the '{key}' backend: {reason} (layout {layout})."
+        f"Could not run '{op.qualname}' with arguments from the '{shown_key_name(key)}' backend: {reason} (layout {layout})."
         if reason == NO_KERNEL else f"{op.qualname}: {reason} (layout {layout})."
     ]
     if other:

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from minitorch.dispatch.dispatcher import register_fallback
-from minitorch.dispatch.operator import OPERATORS, Kernel
-from minitorch.sparse.refusal import Refusal, Unsupported, densified
+from minitorch.dispatch.keys import FUNCTIONALITIES
+from minitorch.dispatch.operator import OPERATORS, Kernel, missing_handlers
+from minitorch.sparse.refusal import Unsupported, densified, refused
 
 # What a kernel is for: functionalities by the name that `sparse_kernel` takes.
 COO, CSR = "Sparse", "SparseCsr"
@@ -76,7 +76,7 @@ class SparseKernel(Kernel):
 
 
 def register() -> None:
-    """Register kernels and fallbacks of the sparse layouts."""
+    """Register kernels of the sparse layouts, and what happens to operators without one."""
     for family in FAMILIES:
         import_module(f"minitorch.sparse.kernels.{family}")
     for (name, functionality), fn in _KERNELS.items():
@@ -86,5 +86,4 @@ def register() -> None:
         for backend in BACKENDS:
             op.register(functionality + backend, SparseKernel(fn))
     for functionality in (COO, CSR):
-        for backend in BACKENDS:
-            register_fallback(functionality + backend, Refusal())
+        missing_handlers[FUNCTIONALITIES.index(functionality)] = refused

@@ -118,26 +118,25 @@ def test_factories_choose_their_backend_and_redispatch(hops):
 
 @pytest.mark.parametrize(
     ("layout", "key"),
-    [("sparse_coo", "SparseCPU"), ("sparse_csr", "SparseCsrCPU"), ("sparse_bsc", "SparseCsrCPU")],
+    [("sparse_coo", "SparseCPU"), ("sparse_csr", "SparseCsrCPU"), ("sparse_csc", "SparseCsrCPU")],
 )
-def test_factories_choose_by_layout_too(library, layout, key):
-    """R19: what is not strided goes to a backend functionality of its own, or fails there."""
+def test_factories_choose_by_layout_too(hops, layout, key):
+    """R19: what is not strided goes to a backend functionality of its own."""
     layout = getattr(minitorch, layout)
-    with pytest.raises(NotImplementedError, match=f"from the '{key}' backend"):
-        minitorch.zeros(2, layout=layout)
-    seen = []
-
-    def kernel(key_set, size, **kwargs):
-        seen.append((key_set, kwargs["layout"]))
-        return minitorch.ones(size)
-
-    for name in ("zeros", "zeros_like"):
-        lib = library("aten", "IMPL")
-        lib.impl(name, kernel if name == "zeros" else lambda ks, x, **kw: kernel(ks, x.shape, **kw), key, with_keyset=True)
-    assert minitorch.zeros(2, layout=layout).tolist() == [1.0, 1.0]
-    minitorch.zeros_like(minitorch.ones(2), layout=layout)
-    assert seen == [(DispatchKeySet(key), layout)] * 2
+    (text,) = hops(lambda: minitorch.zeros(2, 3, layout=layout))
+    assert text.startswith(f"aten::zeros: BackendSelect -> {key}")
+    (text,) = hops(lambda: minitorch.zeros_like(minitorch.empty(2, 3, layout=layout)))[-1:]
+    assert key in text
+    made = minitorch.zeros(2, 3, layout=layout)
+    assert made.layout is layout
+    assert made.key_set & parse_key(key).bits == parse_key(key).bits
     assert minitorch.zeros(2, layout=minitorch.strided).tolist() == [0.0, 0.0]
+
+
+def test_a_factory_that_a_layout_lacks_fails_there():
+    """R19."""
+    with pytest.raises(RuntimeError, match="how large a block is"):
+        minitorch.zeros(2, 2, layout=minitorch.sparse_bsc)
 
 
 def test_nothing_between_backend_select_and_the_backend_runs(library):

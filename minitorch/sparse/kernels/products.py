@@ -8,7 +8,6 @@ from minitorch.ops.shapes import linalg as shapes
 from minitorch.ops.shapes.common import check
 from minitorch.sparse.handles import coo, is_coo, is_sparse, same_pattern
 from minitorch.sparse.matrices import (
-    batch_of,
     matrix_of,
     product_of,
     sum_of,

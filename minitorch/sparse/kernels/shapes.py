@@ -12,7 +12,7 @@ from minitorch.ops import functions as F
 from minitorch.ops.shapes.common import check, normalize_dim, normalize_dims
 from minitorch.ops.shapes.geometry import infer_size
 from minitorch.sparse import convert
-from minitorch.sparse.handles import coo, compressed
+from minitorch.sparse.handles import compressed, coo
 from minitorch.sparse.pattern import all_sparse, constructed, entry_keys, in_layout_of, to_coo
 from minitorch.sparse.refusal import Unsupported
 from minitorch.sparse.registration import COO, CSR, sparse_kernel
