@@ -82,8 +82,8 @@ class FunctionEvent(_Times):
     Attributes
     ----------
     id : int
-    name : str
-        ``"aten::add"``
+    name, trace_name : str
+        ``"aten::add"``; the second, which trace files show, tells steps apart by their number.
     overload_name : str
         ``"Tensor"``, empty for the default overload and for what is no operator.
     scope : int
