@@ -66,7 +66,7 @@ def _slices(event: FunctionEvent, began: int, pid: int) -> list[dict[str, Any]]:
     here = {"ph": "X", "pid": pid, "tid": event.thread}
     category = _CATEGORIES.get(event.scope, "cpu_op")
     rows: list[dict[str, Any]] = [
-        {**here, "cat": category, "name": event.name, "ts": time.start, "dur": time.elapsed_us(), "args": args}
+        {**here, "cat": category, "name": event.trace_name, "ts": time.start, "dur": time.elapsed_us(), "args": args}
     ]
     for hop in event.hops:
         start = (hop.start - began) / 1e3

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
+from threading import get_ident
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
 from minitorch.profiler.events import FunctionEvent, Kernel
-
-_RUNTIME = "minitorch.backends.opencl.runtime"
 
 
 class _Launch(NamedTuple):
@@ -33,6 +31,7 @@ class DeviceKernels:
         self._launches: list[_Launch] = []
         self._innermost: Callable[[], FunctionEvent | None] = lambda: None
         self._now: Callable[[], int] = perf_counter_ns
+        self._thread = 0
 
     def start(self, innermost: Callable[[], FunctionEvent | None], now: Callable[[], int]) -> None:
         """Collect from now on; `innermost` returns the event that a launch is for, `now` the nanoseconds of its clock."""
@@ -40,12 +39,14 @@ class DeviceKernels:
 
         self._innermost = innermost
         self._now = now
-        runtime.launch_observer = self._launched
+        self._thread = get_ident()
+        runtime.launch_observers.append(self._launched)
 
     def stop(self, began: int) -> None:
         """Wait for the devices, and give each event its kernels; `began` is the zero of their times."""
-        runtime = sys.modules[_RUNTIME]
-        runtime.launch_observer = None  # type: ignore[attr-defined]
+        from minitorch.backends.opencl import runtime
+
+        runtime.launch_observers.remove(self._launched)
         for device in {id(launch.device): launch.device for launch in self._launches}.values():
             device.synchronize()
         for launch in self._launches:
@@ -58,6 +59,6 @@ class DeviceKernels:
         self._launches.clear()
 
     def _launched(self, device: Any, name: str, completion: Any) -> None:
-        event = self._innermost()
+        event = self._innermost() if get_ident() == self._thread else None
         if event is not None:
             self._launches.append(_Launch(device, name, completion, event, self._now()))

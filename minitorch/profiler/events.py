@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = ["DeviceType", "EventList", "FunctionEvent", "FunctionEventAvg", "Hop", "Interval", "Kernel"]
 
@@ -60,14 +60,30 @@ class Hop(NamedTuple):
     end: int
 
 
-class FunctionEvent:
+def _text_of(name: str) -> Any:
+    """Return a property that shows the time of that name as text."""
+    return property(lambda event: time_text(getattr(event, name)))
+
+
+class _Times:
+    """The times of an event as text."""
+
+    cpu_time_str = _text_of("cpu_time")
+    cpu_time_total_str = _text_of("cpu_time_total")
+    self_cpu_time_total_str = _text_of("self_cpu_time_total")
+    device_time_str = _text_of("device_time")
+    device_time_total_str = _text_of("device_time_total")
+    self_device_time_total_str = _text_of("self_device_time_total")
+
+
+class FunctionEvent(_Times):
     """One operator call, one annotation, or one node of a backward pass.
 
     Attributes
     ----------
     id : int
-    name : str
-        ``"aten::add"``
+    name, trace_name : str
+        ``"aten::add"``; the second, which trace files show, tells steps apart by their number.
     overload_name : str
         ``"Tensor"``, empty for the default overload and for what is no operator.
     scope : int
@@ -200,7 +216,7 @@ _SUMS = (
 )  # fmt: skip
 
 
-class FunctionEventAvg:
+class FunctionEventAvg(_Times):
     """The sum over events that are alike; the attributes are theirs, ``count`` their number.
 
     Attributes
@@ -342,10 +358,11 @@ class EventList(list):
         Raises
         ------
         ValueError
-            If `metric` is not ``self_cpu_time_total`` or ``self_device_time_total`` (also as xpu).
+            If `metric` is not ``self_cpu_time_total`` or ``self_device_time_total`` (or ``self_xpu_time_total``).
         """
-        names = {"self_xpu_time_total": "self_device_time_total"}
-        attribute = names.get(metric, metric)
+        from minitorch.profiler.table import device_neutral
+
+        attribute = device_neutral(metric)
         if attribute not in ("self_cpu_time_total", "self_device_time_total"):
             raise ValueError(
                 f"export_stacks(): metric should be one of self_cpu_time_total, self_device_time_total, not {metric!r}"

@@ -293,7 +293,9 @@ class profile:
 
     def _begin_step(self) -> None:
         if self.record_steps and self._recorder is not None:
-            self._step_token = self._recorder.annotation_begins(f"ProfilerStep#{self.step_num}")
+            # One row in the averages, as in PyTorch, and each by its number in the trace.
+            self._step_token = self._recorder.annotation_begins("ProfilerStep*")
+            self._recorder.events[-1].trace_name = f"ProfilerStep#{self.step_num}"
 
     def _stop_recording(self) -> None:
         recorder, self._recorder = self._recorder, None

@@ -20,6 +20,7 @@ from functools import lru_cache
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
+from minitorch.compiled import MODULES
 from minitorch.dispatch.keys import KEY_OF_SLOT, highest_slot
 from minitorch.dispatch.operator import Entry, KeyedObject, Operator
 from minitorch.dispatch.trace import start_observing, stop_observing
@@ -36,10 +37,9 @@ __all__ = ["Options", "Recorder"]
 
 _ENGINE = "autograd::engine::evaluate_function: "
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-# Frames of how calls are seen, not of what they are.
-_OWN = tuple(os.path.join(_ROOT, "minitorch", part) for part in ("profiler", "dispatch")) + (
-    os.path.join("contextlib.py"),
-)
+# Frames of how calls are seen, and of the core, which has none where it is compiled.
+_OWN = tuple(os.path.join(_ROOT, "minitorch", part, "") for part in ("profiler", "dispatch"))
+_CORE = frozenset(os.path.join(_ROOT, *module.split(".")) + ".py" for module in MODULES)
 
 
 class Options(NamedTuple):
@@ -352,7 +352,7 @@ def _python_stack() -> list[str]:
     frame = sys._getframe(3)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith(_OWN[:2]) and not file.endswith(_OWN[2]):
+        if not file.startswith(_OWN) and file not in _CORE and not file.endswith("contextlib.py"):
             found.append(f"{file.removeprefix(_ROOT)}({frame.f_lineno}): {frame.f_code.co_name}")
         frame = frame.f_back
     return found

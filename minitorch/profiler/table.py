@@ -20,6 +20,13 @@ def memory_text(nbytes: int) -> str:
     return f"{nbytes} B"
 
 
+def device_neutral(attribute: str) -> str:
+    """Return the name of an attribute that was asked for by a device's name: ``self_device_time_total``."""
+    for name in ("cuda", "xpu", "opencl"):
+        attribute = attribute.replace(name, "device")
+    return attribute
+
+
 def _shortened(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
@@ -62,7 +69,7 @@ def build_table(
         return ""
     rows = [event for event in events if not (top_level_only and getattr(event, "cpu_parent", None) is not None)]
     if sort_by is not None:
-        attribute = sort_by.replace("xpu", "device")
+        attribute = device_neutral(sort_by)
         rows.sort(key=lambda event: getattr(event, attribute), reverse=True)
 
     def time(value: float) -> str:

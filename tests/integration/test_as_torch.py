@@ -1,4 +1,4 @@
-"""PyTorch programs as they are, on minitorch: ten scripts, the aliases, and what is said of missing names."""
+"""PyTorch programs as they are, on minitorch: scripts, the aliases, and what is said of missing names."""
 
 from __future__ import annotations
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 
 import minitorch
-from minitorch.profiler import ProfilerActivity, profile
+from minitorch.profiler import ProfilerActivity, profile, record_function
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -37,6 +38,17 @@ def test_kernels_belong_to_the_calls_that_started_them(tmp_path):
     prof.export_chrome_trace(str(tmp_path / "trace.json"))
     kernels = [r for r in json.loads((tmp_path / "trace.json").read_text())["traceEvents"] if r.get("cat") == "kernel"]
     assert [r["pid"] for r in kernels] == ["opencl:0"] * len(softmax.kernels)
+
+
+def test_launches_of_other_threads_are_not_counted():
+    x = minitorch.ones(10, device="opencl")
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.XPU]) as prof, record_function("all"):
+        other = threading.Thread(target=lambda: x.softmax(-1).cpu())
+        other.start()
+        other.join()
+        x.log_softmax(-1)
+    assert all("log_softmax" in event.key for event in prof.events() if event.kernels)
+    assert any(event.kernels for event in prof.events())
 
 
 def test_without_the_activity_no_device_is_waited_for():

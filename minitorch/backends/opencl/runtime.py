@@ -303,8 +303,9 @@ class Device:
         event = kernel(self.queue, global_size, local_size, *args)
         if self.recorder is not None:
             self.recorder.launches += 1
-        if launch_observer is not None:
-            launch_observer(self, kernel.function_name, event)
+        if launch_observers:
+            for observer in launch_observers:
+                observer(self, kernel.function_name, event)
         for block in written:
             if block.exposed:
                 self.queue.finish()
@@ -312,8 +313,8 @@ class Device:
         return event
 
 
-# Called with each launch, (device, kernel's name, event), while a profiler runs.
-launch_observer: Any = None
+# Called with each launch, (device, kernel's name, event): those of the profilers that run.
+launch_observers: list[Any] = []
 _devices: list[Device | None] | None = None
 _lock = threading.Lock()
 _local = threading.local()
