@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 import sys
 
 
@@ -21,6 +22,26 @@ def load_module(args):
     torch = importlib.import_module(args.module)
     torch.manual_seed(args.seed)
     return torch
+
+
+def reference_text():
+    """Return English text that comes with Python: the topics of its language reference, half a million characters."""
+    from pydoc_data.topics import topics
+
+    return "\n\n".join(text.strip() for _, text in sorted(topics.items()))
+
+
+def load_digits(torch, test_share=0.2):
+    """Return scikit-learn's 1,797 digits: images (n, 1, 8, 8) in [0, 1] and labels, to train with and to test with."""
+    import numpy as np
+    from sklearn.datasets import load_digits as load
+
+    data = load()
+    order = np.random.default_rng(0).permutation(len(data.target))
+    images = torch.from_numpy((data.images[order, None] / 16.0).astype(np.float32))
+    labels = torch.from_numpy(data.target[order].astype(np.int64))
+    test = int(test_share * len(order))
+    return images[test:], labels[test:], images[:test], labels[:test]
 
 
 class Progress:
@@ -64,6 +85,13 @@ def pyplot():
     return plt
 
 
+def save(figure, path):
+    """Write a figure into a file, whose folder is made."""
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    figure.savefig(path, dpi=100)
+    print("picture in", path)
+
+
 def save_grid(images, path, columns):
     """Write images (n, height, width) in [0, 1] as one picture, row by row."""
     plt = pyplot()
@@ -75,9 +103,8 @@ def save_grid(images, path, columns):
         ax.axis("off")
     for ax, image in zip(axes.flat, images, strict=False):
         ax.imshow(image.tolist(), cmap="gray", vmin=0, vmax=1)
-    figure.savefig(path, dpi=80)
+    save(figure, path)
     plt.close(figure)
-    print("samples in", path)
 
 
 def check(holds, text):
