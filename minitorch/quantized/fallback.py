@@ -18,8 +18,9 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.core.dtype import float32, quantized_limits
-from minitorch.dispatch.keys import BACKEND_MASK, BACKENDS
+from minitorch.dispatch.keys import BACKEND_MASK, BACKENDS, QUANTIZED
 from minitorch.dispatch.local_state import current
+from minitorch.dispatch.operator import KeyedObject
 from minitorch.ops import functions as F
 from minitorch.quantized.handle import PerTensor, is_quantized
 from minitorch.quantized.kernels.construction import dequantize_kernel, quantized
@@ -31,7 +32,7 @@ def _flat(values: Any) -> Any:
     for value in values:
         if isinstance(value, (list, tuple)):
             yield from _flat(value)
-        elif isinstance(value, TensorBase):
+        elif isinstance(value, KeyedObject):
             yield value
 
 
@@ -48,7 +49,7 @@ def _dequantized(tensor: Any) -> Any:
 
 
 def _refuse(op: Any, tensors: list) -> None:
-    backend = next(BACKENDS[(t.key_set & BACKEND_MASK).bit_length() - 1] for t in tensors if is_quantized(t))
+    backend = next(BACKENDS[(t.key_set & BACKEND_MASK).bit_length() - 1] for t in tensors if t.key_set & QUANTIZED)
     raise NotImplementedError(
         f"Could not run '{op.qualname}' with arguments from the 'Quantized{backend}' backend: there is no quantized kernel for "
         "it, and requantize_policy('error') refuses to dequantize, compute and quantize again. dequantize() the arguments, or use "
@@ -82,7 +83,7 @@ def quantized_fallback(op: Any, *args: Any, **kwargs: Any) -> Any:
     tensors = list(_flat((*args, *kwargs.values())))
     in_backward = current().evaluating_node is not None
     if not in_backward:
-        if requantize_policy.current() == "error":
+        if requantize_policy.current() == "error" or not any([is_quantized(t) for t in tensors]):
             _refuse(op, tensors)
         note_fallback(
             op.qualname, "quantized", "there is no quantized kernel", sum([t.nbytes for t in tensors if is_quantized(t)]),
