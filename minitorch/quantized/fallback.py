@@ -5,8 +5,8 @@ Note [Requantizing]
 
     - as it is, if it is no float32 tensor (indices, comparisons, numbers), or if a floating point tensor stood among the
       arguments: a quantized tensor and a float tensor give a float tensor;
-    - else quantized again: with the parameters of the first quantized argument, if that has one scale and no value leaves its range;
-      else with parameters chosen from the result (`qparams.choose_qparams`, all bits), of the same dtype.
+    - else quantized again: with the parameters of the first quantized argument, if that has one scale and no value leaves its
+      range; else with parameters chosen from the result (`qparams.choose_qparams`, all bits), of the same dtype.
 
     An operator that writes into a quantized tensor keeps that tensor's parameters: what leaves the range saturates.
     Under ``requantize_policy("error")`` it is refused.  In a backward pass the formulas of the operators meet saved quantized
@@ -52,8 +52,9 @@ def _refuse(op: Any, tensors: list) -> None:
     backend = next(BACKENDS[(t.key_set & BACKEND_MASK).bit_length() - 1] for t in tensors if t.key_set & QUANTIZED)
     raise NotImplementedError(
         f"Could not run '{op.qualname}' with arguments from the 'Quantized{backend}' backend: there is no quantized kernel for "
-        "it, and requantize_policy('error') refuses to dequantize, compute and quantize again. dequantize() the arguments, or use "
-        f"the quantized operator where there is one (minitorch.ops.quantized). It is available for: {', '.join(op.available_keys())}."
+        "it, and requantize_policy('error') refuses to dequantize, compute and quantize again. dequantize() the arguments, or "
+        "use the quantized operator where there is one (minitorch.ops.quantized). It is available for: "
+        f"{', '.join(op.available_keys())}."
     )
 
 

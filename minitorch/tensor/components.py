@@ -2,10 +2,11 @@
 
 Note [Components]
     The handle of such a tensor is a `ComponentHandle`: it has the shape and the dtype that are shown, and holds the
-    tensors that the elements are made of (indices and values; integers and scales), its *components*.  They are ordinary tensors of
-    the same device, without history: autograd knows of the whole tensor alone.  A kernel at the tensor's own key (SparseCPU, ...) takes the
-    components, computes with dense operators, which find the device by themselves, and puts the result together.  So a
-    kernel is written once for all devices, and one for a device (SciPy's products) stands in front of it.
+    tensors that the elements are made of (indices and values; integers and scales), its *components*.  They are ordinary
+    tensors of the same device, without history: autograd knows of the whole tensor alone.  A kernel at the tensor's own key
+    (SparseCPU, ...) takes the components, computes with dense operators, which find the device by themselves, and puts the
+    result together.  So a kernel is written once for all devices, and one for a device (SciPy's products) stands in front
+    of it.
 
     What makes such tensors is imported when the first one is made (`load_kernels`).
 """

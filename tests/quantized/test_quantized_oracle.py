@@ -35,7 +35,8 @@ def test_rounding_is_that_of_torch_bit_for_bit(name):
     low, high = LIMITS[name]
     for i in range(120):
         scale = float(10 ** rng.uniform(-6, 3)) if i % 10 else float(rng.choice([1e-40, 1e-45, 1e38, 1e-38, 1e-60, 1.0, 0.5]))
-        zero_point = int(rng.integers(max(low, -(10**9)), min(high, 10**9) + 1)) if i % 2 else int(rng.integers(max(low, -100), 101))
+        bound = 10**9 if i % 2 else 100
+        zero_point = int(rng.integers(max(low, -bound), min(high, bound) + 1))
         count = int(rng.choice([1, 3, 67]))
         x = (rng.standard_normal(count) * scale * 10 ** rng.uniform(0, 9 if i % 3 else 2)).astype(np.float32)
         k = min(count, 10)

@@ -88,7 +88,8 @@ def test_printing(q, c, packed):
 
 
 def test_views_share_the_integers(q):
-    for view in (q.t(), q[1], q[:, 1:], q.view(-1), q.unsqueeze(0), q.permute(1, 0), q.unbind(0)[1], q.narrow(1, 0, 2), q.detach()):
+    views = (q.t(), q[1], q[:, 1:], q.view(-1), q.unsqueeze(0), q.permute(1, 0), q.unbind(0)[1], q.narrow(1, 0, 2), q.detach())
+    for view in views:
         assert view.is_quantized
         assert view.untyped_storage() == q.untyped_storage()
         assert (view.q_scale(), view.q_zero_point()) == (0.1, 3)

@@ -16,7 +16,6 @@ from minitorch.quantized.handle import (
     PerTensor,
     ints_of,
     is_quantized,
-    like,
     per_channel,
     per_tensor,
     wrap,
