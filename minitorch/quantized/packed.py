@@ -92,7 +92,8 @@ def _check_weight(name: str, weight: Any, rank: int) -> None:
     scheme = weight.qscheme().name
     if scheme == "per_channel_affine" and weight.q_per_channel_axis() != 0:
         raise RuntimeError(
-            f"{name}: a weight with a scale for each channel has them along axis 0, the outputs, not {weight.q_per_channel_axis()}"
+            f"{name}: a weight with a scale for each channel has them along axis 0, the outputs, and not along "
+            f"{weight.q_per_channel_axis()}"
         )
     if scheme not in ("per_tensor_affine", "per_channel_affine"):
         raise RuntimeError(f"{name}: a weight of {scheme} is not supported")

@@ -64,6 +64,10 @@ class ComponentHandle(Geometry):
         """Return what is printed: of the elements, the facts that follow them, and whether those begin a line."""
         raise NotImplementedError
 
+    def tensor(self) -> Any:
+        """Return a new tensor around the handle."""
+        return tensor_of(self)
+
     def memory_tensor(self) -> Any:
         """Return the component whose memory is that of the whole tensor, where there is such a one."""
         raise NotImplementedError(f"Cannot access storage of a {self.declared_layout} tensor: it is in several tensors")
@@ -101,6 +105,11 @@ def tensor_of(handle: ComponentHandle) -> Any:
         keys = tensor_keys(handle.functionality, BACKENDS[backend])
         found = _keys[handle.functionality, backend] = keys, inference_keys(keys)
     return new_tensor(handle, found[1] if current().inference_mode else found[0])
+
+
+def rebuild_of_components(handle: ComponentHandle) -> Any:
+    """Return a tensor around a handle that was pickled."""
+    return handle.tensor()
 
 
 def has_components(value: Any) -> bool:

@@ -63,6 +63,10 @@ class Arguments:
         zero_points = self.tensor(np.zeros(shape[0], np.int64))
         return self.lib.quantize_per_channel(x, scales, zero_points, 0, self.lib.qint8)
 
+    def int8(self, *shape: int) -> Any:
+        """Return ordinary integers of 8 bits."""
+        return self.tensor(self.rng.integers(-128, 128, shape).astype(np.int8))
+
     def index(self, high: int, *shape: int) -> Any:
         """Return integers below `high`."""
         return self.tensor(self.rng.integers(0, high, shape))
@@ -107,7 +111,7 @@ simple(
     clone=lambda a: a.q(3, 4).clone(),
     contiguous=lambda a: a.q(3, 4).t().contiguous(),
     views=lambda a: [a.q(4, 6).t(), a.q(4, 6)[1:, ::2], a.q(2, 3, 4).permute(2, 0, 1), a.q(4, 6).view(3, 8), a.q(6)[2]],
-    views_of_channels=lambda a: [a.w(4, 6, channels=True)[:, 2:5], a.w(4, 6, channels=True).unsqueeze(0), a.w(4, 6, channels=True)[2]],
+    views_of_channels=lambda a: (lambda w: [w[:, 2:5], w.unsqueeze(0), w[2]])(a.w(4, 6, channels=True)),
     copy=lambda a: a.q(3, 4).copy_(a.f(3, 4)),
     fill=lambda a: a.q(3, 4).fill_(1.5),
     equal=lambda a: a.lib.equal(a.q(3, scale=0.1, zero_point=3), a.q(3, scale=0.1, zero_point=3)),
@@ -260,11 +264,9 @@ simple(
     q_conv2d_groups=lambda a: _conv2d(a, groups=2),
     q_conv1d=lambda a: _conv1d(a),
     q_conv1d_relu=lambda a: _conv1d(a, relu=True),
-    int_mm=lambda a: a.lib._int_mm(
-        a.tensor(a.rng.integers(-128, 128, (32, 40)).astype(np.int8)), a.tensor(a.rng.integers(-128, 128, (40, 24)).astype(np.int8))
-    ),
+    int_mm=lambda a: a.lib._int_mm(a.int8(32, 40), a.int8(40, 24)),
     weight_int8pack_mm=lambda a: a.lib._weight_int8pack_mm(
-        a.f(4, 32).round(), a.tensor(a.rng.integers(-128, 128, (32, 32)).astype(np.int8)), a.f(32)
+        a.f(4, 32).round(), a.int8(32, 32), a.f(32)
     ),
 )
 
@@ -277,22 +279,31 @@ def _rows(a: Arguments, dtype: str) -> Any:
     return a.lib.quantize_per_channel(a.f(10, 16, scale=0.3), scales, zero_points, 0, getattr(a.lib, dtype))
 
 
+def _packed_rows(a: Arguments, dtype: str) -> Any:
+    return a.quantized.embedding_bag_prepack(_rows(a, dtype))
+
+
+def _there_and_back(a: Arguments, bits: str) -> Any:
+    packed = getattr(a.quantized, f"embedding_bag_{bits}_prepack")(a.f(5, 16))
+    return getattr(a.quantized, f"embedding_bag_{bits}_unpack")(packed)
+
+
 simple(
     1,
     packed_4_bits=lambda a: _rows(a, "quint4x2").dequantize(),
     packed_2_bits=lambda a: _rows(a, "quint2x4").dequantize(),
-    q_embedding_byte=lambda a: a.quantized.embedding_byte(a.quantized.embedding_bag_prepack(_rows(a, "quint8")), a.index(10, 7)),
-    q_embedding_4bit=lambda a: a.quantized.embedding_4bit(a.quantized.embedding_bag_prepack(_rows(a, "quint4x2")), a.index(10, 7)),
+    q_embedding_byte=lambda a: a.quantized.embedding_byte(_packed_rows(a, "quint8"), a.index(10, 7)),
+    q_embedding_4bit=lambda a: a.quantized.embedding_4bit(_packed_rows(a, "quint4x2"), a.index(10, 7)),
     q_embedding_bag_byte=lambda a: a.quantized.embedding_bag_byte(
-        a.quantized.embedding_bag_prepack(_rows(a, "quint8")), a.index(10, 7), a.tensor(np.array([0, 2, 4]))
+        _packed_rows(a, "quint8"), a.index(10, 7), a.tensor(np.array([0, 2, 4]))
     ),
     q_embedding_bag_4bit=lambda a: a.quantized.embedding_bag_4bit(
-        a.quantized.embedding_bag_prepack(_rows(a, "quint4x2")), a.index(10, 7), a.tensor(np.array([0, 2, 4]))
+        _packed_rows(a, "quint4x2"), a.index(10, 7), a.tensor(np.array([0, 2, 4]))
     ),
     q_embedding_bag_byte_prepack=lambda a: a.quantized.embedding_bag_byte_prepack(a.f(5, 16)),
-    q_embedding_bag_byte_unpack=lambda a: a.quantized.embedding_bag_byte_unpack(a.quantized.embedding_bag_byte_prepack(a.f(5, 16))),
+    q_embedding_bag_byte_unpack=lambda a: _there_and_back(a, "byte"),
     q_embedding_bag_4bit_prepack=lambda a: a.quantized.embedding_bag_4bit_prepack(a.f(5, 16)),
-    q_embedding_bag_4bit_unpack=lambda a: a.quantized.embedding_bag_4bit_unpack(a.quantized.embedding_bag_4bit_prepack(a.f(5, 16))),
+    q_embedding_bag_4bit_unpack=lambda a: _there_and_back(a, "4bit"),
 )
 
 
@@ -315,7 +326,8 @@ def facts(result: Any) -> Any:
     else:
         params = (result.q_scale(), result.q_zero_point())
     ints = result.int_repr().numpy().astype(np.int64)
-    return {"dtype": str(result.dtype), "shape": tuple(result.shape), "scheme": str(result.qscheme()), "ints": ints, "params": params}
+    scheme = str(result.qscheme())
+    return {"dtype": str(result.dtype), "shape": tuple(result.shape), "scheme": scheme, "ints": ints, "params": params}
 
 
 def assert_alike(found: Any, expected: Any, units: int = 0) -> None:

@@ -7,7 +7,7 @@ import pytest
 from quantized_cases import CASES, Arguments, assert_alike, facts
 
 import minitorch as mt
-from minitorch.backends import fallback_policy
+from minitorch.backends import fallback_policy, requantize_policy
 
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 3.4e38, -3.4e38, 1e-45], np.float32)
 # Sums of floating point numbers, which each device adds in an order of its own.
@@ -16,7 +16,7 @@ OF_FLOATS = ("weight_int8pack_mm",)
 
 @pytest.mark.parametrize("name", CASES)
 def test_opencl_is_the_cpu_bit_for_bit(opencl, name):
-    with fallback_policy("allow"):
+    with fallback_policy("allow"), requantize_policy("error"):
         for seed in range(2):
             found = facts(CASES[name](Arguments(mt, seed, opencl)))
             assert_alike(found, facts(CASES[name](Arguments(mt, seed))), 1 if name in OF_FLOATS else 0)
