@@ -47,6 +47,9 @@ class CooHandle(ComponentHandle):
         self.values = values
         self.coalesced = coalesced
 
+    def __reduce__(self) -> tuple:
+        return CooHandle, (self.shape, self.indices, self.values, self.coalesced)
+
     @property
     def dtype(self) -> Any:
         return self.values.handle.dtype
@@ -112,6 +115,14 @@ class CompressedHandle(ComponentHandle):
         self.compressed = compressed
         self.plain = plain
         self.values = values
+
+    def __reduce__(self) -> tuple:
+        return CompressedHandle, (self.declared_layout, self.shape, *self.components())
+
+    @property
+    def strides(self) -> tuple:
+        name = self.declared_layout.name.removeprefix("sparse_").upper()
+        raise RuntimeError(f"Sparse {name} tensors do not have strides: the elements of their values have, see values().stride()")
 
     @property
     def dtype(self) -> Any:

@@ -26,6 +26,7 @@ FAMILIES = (
     "copies",
     "factories",
     "masks",
+    "resizing",
 )
 
 _KERNELS: dict[tuple[str, str], Callable] = {}

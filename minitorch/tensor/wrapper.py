@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from minitorch.core.meta_array import Geometry, MetaArray
-from minitorch.dispatch.keys import CONJUGATE, NEGATIVE, PYTHON_KEYS, ZERO_TENSOR
+from minitorch.dispatch.keys import CONJUGATE, NEGATIVE, PYTHON_KEYS, ZERO_TENSOR, functionality_bit
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.operators import F
+
+_SPARSE = functionality_bit("Sparse") | functionality_bit("SparseCsr")
 
 
 def host_array(tensor: Any) -> Any:
@@ -31,6 +33,11 @@ def host_array(tensor: Any) -> Any:
         tensor = tensor.handle.readable()
     if tensor.key_set & PYTHON_KEYS and isinstance(tensor.handle, MetaArray):
         return _elements_by_handlers(tensor)
+    if tensor.key_set & _SPARSE:
+        raise RuntimeError(
+            f"Cannot read the elements of a {tensor.layout} tensor one after the other: it has no memory of its own. Use "
+            "to_dense() first."
+        )
     return (F.clone(tensor) if tensor.key_set & (CONJUGATE | NEGATIVE | ZERO_TENSOR) else tensor).handle
 
 
