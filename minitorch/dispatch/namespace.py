@@ -29,8 +29,8 @@ from minitorch.dispatch.transforms import TransformType
 # the ``__torch_function__`` protocol, set by the layer that knows tensors.  A fourth argument are
 # the values that may override the call, where they are not the arguments and what is in lists of them.
 function_handler: Callable[..., Any] | None = None
-# Namespace -> what defines its operators, called when one that is not defined yet is asked for.
-namespace_loaders: dict[str, Callable[[], None]] = {}
+# Beginning of qualified names -> what defines these operators, called when one that is not defined yet is asked for.
+late_definitions: dict[str, Callable[[], Any]] = {"aten::_foreach_": lambda: import_module("minitorch.foreach")}
 
 
 class OpOverload(Operator):
@@ -290,12 +290,10 @@ class OpNamespace:
 
     def __getattr__(self, name: str) -> OpOverloadPacket:
         qualified_name = f"{self.name}::{name}"
-        if qualified_name not in OVERLOADS and self.name in namespace_loaders and not name.startswith("__"):
-            namespace_loaders[self.name]()
-        if qualified_name not in OVERLOADS:
-            for prefix, module in LATE.items():
+        if qualified_name not in OVERLOADS and not name.startswith("__"):
+            for prefix, load in late_definitions.items():
                 if qualified_name.startswith(prefix):
-                    import_module(module)
+                    load()
         if qualified_name not in OVERLOADS:
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
         packet = OpOverloadPacket(qualified_name)
@@ -323,9 +321,6 @@ class _Ops:
     def __repr__(self) -> str:
         return "<minitorch.ops>"
 
-
-# Beginnings of qualified names -> the module that defines these operators, imported when the first is named.
-LATE = {"aten::_foreach_": "minitorch.foreach"}
 
 ops = _Ops()
 

@@ -10,7 +10,7 @@ from typing import Any
 import minitorch
 from minitorch.ao.quantization import fake_quantize as fq
 from minitorch.ao.quantization import observer as ob
-from minitorch.ao.quantization.histogram import HistogramObserver, default_histogram_observer
+from minitorch.ao.quantization.histogram import HistogramObserver
 from minitorch.ao.quantization.partial import PartialConstructor
 from minitorch.nn import Identity, Module
 

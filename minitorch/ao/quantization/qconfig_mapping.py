@@ -113,7 +113,7 @@ class QConfigMapping:
         mapping = cls()
         for key, setter in _KEYS.items():
             if key == "":
-                mapping.set_global(qconfig_dict.get("", None))
+                mapping.set_global(qconfig_dict.get(""))
                 continue
             for rule in qconfig_dict.get(key, ()):
                 getattr(mapping, setter)(*rule)

@@ -13,7 +13,17 @@ from typing import Any
 import numpy as np
 
 from minitorch.backends.opencl.array import CLArray, empty
-from minitorch.backends.opencl.ctypes import BFLOAT16, BFLOAT_SOURCE, INT32, INT64, compute_type, load, storage_type, store, vector
+from minitorch.backends.opencl.ctypes import (
+    BFLOAT16,
+    BFLOAT_SOURCE,
+    INT32,
+    INT64,
+    compute_type,
+    load,
+    storage_type,
+    store,
+    vector,
+)
 from minitorch.backends.opencl.index_operators import checked, index_select_kernel
 from minitorch.backends.opencl.joining import arange
 from minitorch.backends.opencl.operations import helper_source
