@@ -11,10 +11,12 @@ from minitorch.sparse.functions import (
     spsolve,
     sum,
 )
+from minitorch.sparse.invariants import check_sparse_tensor_invariants
 
 __all__ = [
     "addmm",
     "as_sparse_gradcheck",
+    "check_sparse_tensor_invariants",
     "log_softmax",
     "mm",
     "sampled_addmm",

@@ -23,6 +23,9 @@ BACKENDS = ("CPU", "CUDA", "XPU", "Meta", "PrivateUse1", "PrivateUse2", "Private
 FAMILIES = (
     "access",
     "conversion",
+    "copies",
+    "factories",
+    "masks",
     "products",
     "reductions",
     "softmax",
