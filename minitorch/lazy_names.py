@@ -33,6 +33,10 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "errors": ("AcceleratorError", "OutOfMemoryError"),
     "func": ("vmap",),
     "serialization": ("load", "save"),
+    "sparse.construction": (
+        "sparse_bsc_tensor", "sparse_bsr_tensor", "sparse_compressed_tensor", "sparse_coo_tensor", "sparse_csc_tensor",
+        "sparse_csr_tensor",
+    ),
     "tensor.legacy_types": (
         "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor", "HalfTensor", "IntTensor",
         "LongTensor", "ShortTensor", "set_default_tensor_type", "typename",

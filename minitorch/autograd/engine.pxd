@@ -4,6 +4,7 @@ from minitorch.dispatch.local_state cimport LocalState, current
 from minitorch.tensor.base cimport TensorBase, bare_copy
 
 cdef unsigned long long _PYTHON
+cdef unsigned long long _SPARSE
 cdef unsigned long long _WITHOUT_MEMORY
 
 cdef class Task:

@@ -23,14 +23,15 @@ from heapq import heappop, heappush
 
 from minitorch.autograd.node import Node
 from minitorch.core.meta_array import Geometry
-from minitorch.dispatch.keys import FUNCTIONALIZE, FUNCTORCH_KEYS, PYTHON, ZERO_TENSOR
+from minitorch.dispatch.keys import FUNCTIONALIZE, FUNCTORCH_KEYS, PYTHON, ZERO_TENSOR, functionality_bit
 from minitorch.dispatch.local_state import LocalState, current
 from minitorch.tensor.base import TensorBase, bare_copy
 
 COMPILED = not __file__.endswith(".py")
-# Of gradients that show the memory of others, or have none; a C integer when compiled.
+# Of gradients that show the memory of others, or have none, or are made of several tensors; C integers when compiled.
 _PYTHON = PYTHON
-_WITHOUT_MEMORY = FUNCTORCH_KEYS | FUNCTIONALIZE | ZERO_TENSOR | PYTHON
+_SPARSE = functionality_bit("Sparse") | functionality_bit("SparseCsr")
+_WITHOUT_MEMORY = FUNCTORCH_KEYS | FUNCTIONALIZE | ZERO_TENSOR | PYTHON | _SPARSE
 _getrefcount = sys.getrefcount
 
 # Set by the autograd package: functions of the public operators that the engine needs.
@@ -144,13 +145,13 @@ class Task:
                     # Without the storage that counts changes: the memory is still nobody else's.
                     buffer[number] = bare_copy(summed)
                 else:
-                    buffer[number] = _add(old, grad)
+                    buffer[number] = added(old, grad)
         elif grad is not None:
             leaf = self.leaf_buffers.get(id(target))
             if leaf is None:
                 self.leaf_buffers[id(target)] = [target, grad]
             else:
-                leaf[1] = _add(leaf[1], grad)
+                leaf[1] = added(leaf[1], grad)
 
     def may_add_in_place(self, old, grad):
         """Return whether the sum of two gradients may be written over the first."""
@@ -339,6 +340,12 @@ class Task:
                 run_accumulated_hooks(leaf)
 
 
+def added(old, grad):
+    """Return the sum of two gradients; a dense one comes first, as it may be added to no sparse one."""
+    tensor: TensorBase = old
+    return _add(grad, old) if tensor.key_set & _SPARSE else _add(old, grad)
+
+
 # Several threads may run backward at once and meet at a leaf.
 _accumulation_lock = threading.RLock()
 
@@ -347,8 +354,10 @@ def accumulate_into(leaf, grad, create_graph):
     """Add a gradient to ``leaf.grad`` (Note [Owning a gradient])."""
     old = leaf.grad_slot
     if old is not None:
-        if create_graph:
-            leaf.grad_slot = _add(old, grad)
+        kept: TensorBase = old
+        came: TensorBase = grad
+        if create_graph or (kept.key_set & _SPARSE and not came.key_set & _SPARSE):
+            leaf.grad_slot = added(old, grad)
         else:
             old.add_(grad)
         return
@@ -463,7 +472,7 @@ def _is_taken_over(make_gradient, make_node):
 def retain(tensor, grad, create_graph):
     """Keep the gradient of a tensor that is no leaf in its ``.grad``."""
     if tensor.grad_slot is not None:
-        tensor.grad_slot = _add(tensor.grad_slot, grad)
+        tensor.grad_slot = added(tensor.grad_slot, grad)
     else:
         tensor.grad_slot = _copy_for(tensor, grad, create_graph)
 

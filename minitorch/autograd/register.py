@@ -22,6 +22,7 @@ from minitorch.autograd.kernel import (
 )
 from minitorch.autograd.node import Node
 from minitorch.core.dtype import from_numpy_dtype
+from minitorch.core.layout import strided
 from minitorch.core.memory_format import contiguous_format
 from minitorch.dispatch.operator import OPERATORS, FallthroughKernel, Operator
 from minitorch.ops import functions as F
@@ -105,6 +106,9 @@ def cast_to(grad: Any, np_dtype: Any) -> Any:
 
 def copy_for(tensor: Any, grad: Any, create_graph: bool) -> Any:
     """Return a copy of a gradient with the strides of its tensor where that is dense, else row by row."""
+    if grad.layout is not strided or tensor.layout is not strided:
+        copied = F.clone(grad)
+        return copied if create_graph else copied.detach()
     copied = F.clone(grad, memory_format=contiguous_format)
     if copied.stride() != tensor.stride() and is_dense(tensor):
         placed = F.new_empty_strided(grad, list(tensor.shape), list(tensor.stride()))

@@ -82,12 +82,14 @@ class LikeSelectKernel(Kernel):
         if kwargs is not None:
             device = kwargs.get("device")
             layout = kwargs.get("layout")
+        if layout is None and device is not None:
+            layout = args[0].layout
         if layout is not None and layout is not strided:
             bits = bits_of_layout(device or args[0].device, layout)
-        elif device is None:
+        elif device is None and (layout is None or args[0].layout is strided):
             return op.run_below(op.entry_below(entry, self.below), args, kwargs)
         else:
-            bits = bits_of(device)
+            bits = bits_of(device or args[0].device)
         with ExcludeKeysGuard(AUTOGRAD_KEYS):  # the kernel of the other device may be no leaf
             return op.redispatch_boxed(bits, args, kwargs)
 

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch.core.dtype import bool_, get_default_complex_dtype, get_default_dtype, int64
 from minitorch.core.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from minitorch.tensor.components import ComponentHandle, tensor_of
+from minitorch.tensor.printing import array_text
+from minitorch.tensor.wrapper import host_array
 
 BY_ROWS = (sparse_csr, sparse_bsr)
 BLOCKED = (sparse_bsr, sparse_bsc)
@@ -71,6 +74,10 @@ class CooHandle(ComponentHandle):
 
     def with_components(self, components: tuple) -> CooHandle:
         return CooHandle(self.shape, *components, self.coalesced)
+
+    def printed(self, indent: int) -> tuple[str, list[str], bool]:
+        parts = {"indices": self.indices, "values": self.values}
+        return component_text(parts, indent), _facts(self, not self.values.is_meta), True
 
     def assign(self, other: CooHandle) -> None:
         """Take over what `other` consists of."""
@@ -146,10 +153,38 @@ class CompressedHandle(ComponentHandle):
     def with_components(self, components: tuple) -> CompressedHandle:
         return CompressedHandle(self.declared_layout, self.shape, *components)
 
+    def printed(self, indent: int) -> tuple[str, list[str], bool]:
+        outer, inner = ("crow_indices", "col_indices") if self.by_rows else ("ccol_indices", "row_indices")
+        parts = {outer: self.compressed, inner: self.plain, "values": self.values}
+        return component_text(parts, indent), _facts(self, True), False
+
     def assign(self, other: CompressedHandle) -> None:
         """Take over what `other` consists of."""
         self.declared_layout, self.shape = other.declared_layout, other.shape
         self.compressed, self.plain, self.values = other.compressed, other.plain, other.values
+
+
+def component_text(parts: dict[str, Any], indent: int) -> str:
+    """Return components by name as they are printed, each from a line of its own."""
+    texts = []
+    for name, part in parts.items():
+        prefix = f"{name}=tensor("
+        if part.is_meta or not part.numel():
+            contents = f"{'...' if part.is_meta else '[]'}, size={tuple(part.shape)}"
+        else:
+            contents = array_text(host_array(part), indent + len(prefix))
+        texts.append(f"{prefix}{contents})")
+    return (",\n" + " " * indent).join(texts)
+
+
+def _facts(handle: Any, with_nnz: bool) -> list[str]:
+    dtype = handle.values.dtype
+    facts = [f"size={tuple(handle.shape)}"]
+    if with_nnz:
+        facts.append(f"nnz={handle.nnz}")
+    if dtype not in (get_default_dtype(), get_default_complex_dtype(), int64, bool_):
+        facts.append(f"dtype={dtype}")
+    return facts
 
 
 def coo(shape: Any, indices: Any, values: Any, coalesced: bool = False) -> Any:

@@ -52,7 +52,8 @@ def densified(op: Any, entry: Any, args: tuple, kwargs: dict | None, reason: str
     """
     found: list = []
     _map(lambda value: found.append(value) if is_sparse(value) else None, [*args, *(kwargs or {}).values()])
-    layout = str(found[0].layout).removeprefix("torch.") if found else "sparse"
+    asked = found[0].layout if found else (kwargs or {}).get("layout")
+    layout = "sparse_coo" if asked is None else str(asked).removeprefix("torch.")
     writes = any(a.alias_info is not None for a in op.schema.arguments)
     if densify_policy.current() == "error" or writes:
         raise NotImplementedError(_refusal(op, entry, layout, reason, writes))

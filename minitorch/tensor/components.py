@@ -58,6 +58,10 @@ class ComponentHandle(Geometry):
         """Return the handle of the same geometry with other components."""
         raise NotImplementedError
 
+    def printed(self, indent: int) -> tuple[str, list[str], bool]:
+        """Return what is printed: of the elements, the facts that follow them, and whether those begin a line."""
+        raise NotImplementedError
+
     @property
     def strides(self) -> tuple:
         """Steps in bytes; of what has none, the row-major ones of its shape."""

@@ -23,6 +23,7 @@ from minitorch.core.dtype import (
     int64,
 )
 from minitorch.core.layout import strided
+from minitorch.tensor.components import ComponentHandle
 from minitorch.tensor.wrapper import host_array
 
 
@@ -232,12 +233,13 @@ def array_text(array: np.ndarray, indent: int = 0) -> str:
     return _block(array, indent, summarize, formatter)
 
 
-def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+def _with_suffixes(text: str, suffixes: list[str], indent: int, own_line: bool = False) -> str:
     parts = [text]
     # What PyTorch counts as the length of the last line is 2 more when there are several.
     length = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if length + len(suffix) + 2 > options.linewidth:
+        if length + len(suffix) + 2 > options.linewidth or own_line:
+            own_line = False
             parts.append(",\n" + " " * indent + suffix)
             length = indent + len(suffix)
         else:
@@ -275,7 +277,11 @@ def tensor_text(tensor: Any, contents: str | None = None) -> str:
     device = tensor.device
     if device.type != "cpu":
         suffixes.append(f"device='{device}'")
-    if device.type == "meta":
+    own_line = False
+    if isinstance(tensor.handle, ComponentHandle):
+        text, facts, own_line = tensor.handle.printed(indent)
+        suffixes += facts
+    elif device.type == "meta":
         suffixes.append(f"size={tuple(tensor.shape)}")
         if dtype is not default:
             suffixes.append(f"dtype={dtype}")
@@ -302,7 +308,7 @@ def tensor_text(tensor: Any, contents: str | None = None) -> str:
     tangents = [t for t in (tensor.autograd_meta or {}).get("tangents", {}).values() if t is not None]
     if tangents:
         suffixes.append(f"tangent={tangents[-1]!r}")
-    return _with_suffixes(prefix + text, suffixes, indent)
+    return _with_suffixes(prefix + text, suffixes, indent, own_line)
 
 
 def wrapper_text(tensor: Any) -> str:

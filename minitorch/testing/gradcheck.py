@@ -13,6 +13,7 @@ Note [Slow and fast]
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,6 +23,7 @@ import numpy as np
 from minitorch.autograd import forward_ad
 from minitorch.autograd.backward import grad as gradients_of
 from minitorch.autograd.function import Function
+from minitorch.core.layout import strided
 from minitorch.ops import functions as F
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.creation import tensor as make_from
@@ -56,8 +58,35 @@ def _is_differentiable(value: Any) -> bool:
 
 def _array(tensor: Any) -> Any:
     """Return a tensor's elements as a flat array of double precision."""
+    tensor = _dense(tensor)
     handle = tensor.numpy(force=True)
     return handle.astype(np.complex128 if handle.dtype.kind == "c" else np.float64).reshape(-1)
+
+
+def _is_sparse(tensor: Any) -> bool:
+    return isinstance(tensor, TensorBase) and tensor.layout is not strided
+
+
+def _dense(tensor: Any) -> Any:
+    return F.to_dense(F.detach(tensor)) if _is_sparse(tensor) else tensor
+
+
+def _specified(tensor: Any) -> Any:
+    """Return the tensor whose elements are stepped through: of a sparse one its values, which may be changed in place."""
+    data = tensor.data
+    return data.handle.components()[-1].data if _is_sparse(data) else data
+
+
+def _places(tensor: Any) -> Any:
+    """Return where each element of `_specified` stands among those of the tensor, both counted row by row."""
+    if not _is_sparse(tensor):
+        return np.arange(tensor.numel())
+    from minitorch.sparse.lookup import element_positions
+
+    positions = element_positions(tensor.detach()).numpy(force=True)
+    values = _specified(tensor)
+    inner = math.prod(tensor.shape[tensor.ndim - F.dense_dim(tensor) :])
+    return (positions[:, None] * inner + np.arange(inner)).reshape(-1) if values.numel() else positions[:0]
 
 
 class _Part:
@@ -83,8 +112,10 @@ class _Part:
 class _Check:
     """One run of `gradcheck`."""
 
-    def __init__(self, func: Callable, inputs: tuple, eps: float, atol: float, rtol: float, nondet_tol: float):
-        self.func = func
+    def __init__(
+        self, func: Callable, inputs: tuple, eps: float, atol: float, rtol: float, nondet_tol: float, masked: bool = False
+    ):
+        self.func, self.masked = func, masked
         self.inputs = inputs
         self.wanted = [i for i, value in enumerate(inputs) if _is_differentiable(value)]
         self.eps, self.atol, self.rtol, self.nondet_tol = eps, atol, rtol, nondet_tol
@@ -124,7 +155,8 @@ class _Check:
 
     def numerical(self, place: int, parts: list[_Part]) -> list:
         """Return the Jacobians of all parts by one input: (input elements, output elements)."""
-        data = self.inputs[place].data
+        tensor = self.inputs[place]
+        data = _specified(tensor)
         indices = list(itertools.product(*[range(n) for n in data.shape]))
         rows: list[list] = [[] for _ in parts]
         for index in indices:
@@ -137,7 +169,13 @@ class _Check:
         if not rows or not indices:
             sizes = [len(values) for values in self.values(parts)]
             return [np.zeros((0, size)) for size in sizes]
-        return [np.array(row) for row in rows]
+        if not _is_sparse(tensor):
+            return [np.array(row) for row in rows]
+        # Elements that are not specified are not changed: their differences are 0, as in PyTorch.
+        whole = [np.zeros((tensor.numel(), len(row[0])), np.array(row).dtype) for row in rows]
+        for jacobian, row in zip(whole, rows, strict=True):
+            jacobian[_places(tensor)] = row
+        return whole
 
     # -- analytical --------------------------------------------------------------------
 
@@ -159,9 +197,18 @@ class _Check:
                 self.check_shape(grad, self.inputs[place])
                 column.append(np.zeros(self.inputs[place].numel()) if grad is None else _array(grad))
         return [
-            np.stack(column, 1) if column else np.zeros((self.inputs[place].numel(), 0))
+            self.in_mask(np.stack(column, 1), place) if column else np.zeros((self.inputs[place].numel(), 0))
             for column, place in zip(columns, self.wanted, strict=True)
         ]
+
+    def in_mask(self, jacobian: Any, place: int) -> Any:
+        """Return a Jacobian with zeros for what a sparse input does not specify, if that is not to be looked at."""
+        if not self.masked or not _is_sparse(self.inputs[place]):
+            return jacobian
+        kept = np.zeros_like(jacobian)
+        places = _places(self.inputs[place])
+        kept[places] = jacobian[places]
+        return kept
 
     def check_shape(self, grad: Any, tensor: Any) -> None:
         if grad is not None and grad.shape != tensor.shape:
@@ -209,8 +256,11 @@ class _Check:
         again = [self.gradients([part.of(outputs)], [start]) for part, start in zip(parts, starts, strict=True)]
         for i, place in enumerate(self.wanted):
             tensor = self.inputs[place]
-            direction = _unit(random, tensor.numel(), tensor.dtype.is_complex)
-            differences = self.along(tensor, F.reshape(_like(tensor, direction), list(tensor.shape)), parts)
+            values = _specified(tensor)
+            step = _unit(random, values.numel(), tensor.dtype.is_complex)
+            differences = self.along(values, F.reshape(_like(tensor, step), list(values.shape)), parts)
+            direction = np.zeros(tensor.numel(), step.dtype)
+            np.add.at(direction, _places(tensor), step)
             for number, part in enumerate(parts):
                 expected = float(np.dot(differences[number], weights[number]))
                 first, second = found[number][i], again[number][i]
@@ -285,7 +335,7 @@ class _Check:
             tensor = self.inputs[place]
             direction = _unit(random, tensor.numel(), tensor.dtype.is_complex)
             step = F.reshape(_like(tensor, direction), list(tensor.shape))
-            differences = self.along(tensor, step, parts)
+            differences = self.along(tensor.data, step, parts)
             for part, weight, one, other in zip(
                 parts, weights, self.tangents(place, step, parts), differences, strict=True
             ):
@@ -293,17 +343,17 @@ class _Check:
                 if not self.close(value, expected):
                     raise GradcheckError(part.explain(_FORWARD_TEXT + self.mismatch(part, place, expected, value)))
 
-    def along(self, tensor: Any, direction: Any, parts: list[_Part]) -> list:
-        """Return the central differences of all parts along a direction of one input."""
-        old = tensor.data.clone()
+    def along(self, data: Any, direction: Any, parts: list[_Part]) -> list:
+        """Return the central differences of all parts along a direction of what `data` shows of one input."""
+        old = data.clone()
         step = direction * self.eps
         try:
-            tensor.data.copy_(old + step)
+            data.copy_(old + step)
             above = self.values(parts)
-            tensor.data.copy_(old - step)
+            data.copy_(old - step)
             below = self.values(parts)
         finally:
-            tensor.data.copy_(old)
+            data.copy_(old)
         return [(a - b) / (2 * self.eps) for a, b in zip(above, below, strict=True)]
 
     def mismatch(self, part: _Part, place: int, expected: Any, found: Any) -> str:
@@ -327,6 +377,8 @@ class _Check:
                 continue
             tensor = self.inputs[place]
             self.check_shape(grad, tensor)
+            if _is_sparse(tensor) and _is_sparse(grad) and grad.layout is not tensor.layout:
+                raise GradcheckError(f"grad is not {tensor.layout} tensor: its layout is {grad.layout}")
             if np.any(_array(grad) != 0):
                 raise GradcheckError("backward not multiplied by grad_output")
             if grad.device != tensor.device:
@@ -409,8 +461,9 @@ def _check_inputs(inputs: tuple) -> None:
                 UserWarning,
                 stacklevel=4,
             )
-        steps = zip(tensor.stride(), tensor.shape, strict=True)
-        if tensor.numel() and any(step == 0 and n > 1 for step, n in steps):
+        content = _specified(tensor) if _is_sparse(tensor) else tensor
+        steps = zip(content.stride(), content.shape, strict=True)
+        if content.numel() and any(step == 0 and n > 1 for step, n in steps):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping "
                 "to be able to compute the numerical gradients correctly. You should call .contiguous on the input before "
@@ -467,7 +520,8 @@ def gradcheck(
     fast_mode : bool
         Note [Slow and fast].
     masked : bool, optional
-        Accepted; only sparse inputs have masks.
+        Do not look at the gradient of what a sparse input does not specify.  Otherwise it must be 0, as these elements are
+        not changed for the differences.
 
     Raises
     ------
@@ -489,8 +543,13 @@ def gradcheck(
     inputs = _as_tuple(inputs)
     try:
         _check_inputs(inputs)
-        check = _Check(func, inputs, eps, atol, rtol, nondet_tol)
+        check = _Check(func, inputs, eps, atol, rtol, nondet_tol, bool(masked))
         outputs = check.outputs()
+        if any(map(_is_sparse, outputs)):
+            raise ValueError(
+                "Sparse output is not supported at gradcheck yet. Please call to_dense(masked_grad=...) on the output of fn for "
+                "gradcheck."
+            )
         if not check.differentiable(outputs):
             check.check_constant(outputs)
             return True
@@ -576,7 +635,7 @@ def gradgradcheck(
         wanted = [value for value in own if _is_differentiable(value)]
         outputs = [output for output in _as_tuple(func(*own)) if _is_differentiable(output)]
         found = gradients_of(outputs, wanted, grads, create_graph=True, allow_unused=True)
-        return tuple([grad for grad in found if grad is not None])
+        return tuple([F.to_dense(grad) if _is_sparse(grad) else grad for grad in found if grad is not None])
 
     return gradcheck(
         gradient, (*inputs, *starts), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,

@@ -32,12 +32,12 @@ operator(
 operator(
     "_sparse_coo_tensor_unsafe(Tensor indices, Tensor values, SymInt[] size, *, ScalarType? dtype=None, "
     "Layout? layout=None, Device? device=None, bool? pin_memory=None, bool? is_coalesced=None) -> Tensor",
-    variants=0,
+    variants=FUNCTION,
 )
 operator(
     "_validate_sparse_coo_tensor_args(Tensor indices, Tensor values, int[] size, bool? "
     "is_coalesced=None, bool? check_pinning=None) -> ()",
-    variants=0,
+    variants=FUNCTION,
 )
 operator(
     "sparse_compressed_tensor.comp_plain_value_size(Tensor compressed_indices, Tensor plain_indices, "
@@ -99,52 +99,52 @@ operator(
     "_sparse_compressed_tensor_unsafe(Tensor compressed_indices, Tensor plain_indices, Tensor values, "
     "SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
     "pin_memory=None) -> Tensor",
-    variants=0,
+    variants=FUNCTION,
 )
 operator(
     "_sparse_csr_tensor_unsafe(Tensor crow_indices, Tensor col_indices, Tensor values, int[] size, *, "
     "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    variants=0,
+    variants=FUNCTION,
 )
 operator(
     "_sparse_csc_tensor_unsafe(Tensor ccol_indices, Tensor row_indices, Tensor values, int[] size, *, "
     "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    variants=0,
+    variants=FUNCTION,
 )
 operator(
     "_sparse_bsr_tensor_unsafe(Tensor crow_indices, Tensor col_indices, Tensor values, int[] size, *, "
     "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    variants=0,
+    variants=FUNCTION,
 )
 operator(
     "_sparse_bsc_tensor_unsafe(Tensor ccol_indices, Tensor row_indices, Tensor values, int[] size, *, "
     "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
-    variants=0,
+    variants=FUNCTION,
 )
 operator(
     "_validate_sparse_compressed_tensor_args(Tensor compressed_indices, Tensor plain_indices, Tensor "
     "values, int[] size, Layout layout, bool? check_pinning=None) -> ()",
-    variants=0,
+    variants=FUNCTION,
 )
 operator(
     "_validate_sparse_csr_tensor_args(Tensor crow_indices, Tensor col_indices, Tensor values, int[] "
     "size, bool? check_pinning=None) -> ()",
-    variants=0,
+    variants=FUNCTION,
 )
 operator(
     "_validate_sparse_csc_tensor_args(Tensor ccol_indices, Tensor row_indices, Tensor values, int[] "
     "size, bool? check_pinning=None) -> ()",
-    variants=0,
+    variants=FUNCTION,
 )
 operator(
     "_validate_sparse_bsr_tensor_args(Tensor crow_indices, Tensor col_indices, Tensor values, int[] "
     "size, bool? check_pinning=None) -> ()",
-    variants=0,
+    variants=FUNCTION,
 )
 operator(
     "_validate_sparse_bsc_tensor_args(Tensor ccol_indices, Tensor row_indices, Tensor values, int[] "
     "size, bool? check_pinning=None) -> ()",
-    variants=0,
+    variants=FUNCTION,
 )
 operator("to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor", variants=METHOD)
 operator(
