@@ -8,6 +8,7 @@ from minitorch.tensor.base cimport TensorBase, VersionCounter, ViewInfo
 cdef unsigned long long _AUTOGRAD_KEYS
 cdef unsigned long long _AFTER_AUTOGRAD
 cdef unsigned long long _AD_INPLACE_OR_VIEW
+cdef unsigned long long _SPARSE_KEYS
 
 cdef int _FORWARD_LEVELS
 

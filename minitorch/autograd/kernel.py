@@ -8,7 +8,7 @@ combination of inputs that need a gradient a `Plan` of what to save and what to 
 from __future__ import annotations
 
 from minitorch.autograd.bookkeeping import InplaceBookkeeping, follow_view, mark_moved
-from minitorch.autograd.derivatives.registry import NODE_NUMBERS, Derivative, parameter_names
+from minitorch.autograd.derivatives.registry import NODE_NUMBERS, Derivative, parameter_names, sparse_formula
 from minitorch.autograd.node import (
     DETACHED_TEXT,
     FREED_TEXT,
@@ -21,7 +21,7 @@ from minitorch.autograd.node import (
     next_sequence,
     requires_grad,
 )
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AFTER_AUTOGRAD, AUTOGRAD_KEYS
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AFTER_AUTOGRAD, AUTOGRAD_KEYS, SPARSE, SPARSE_CSR
 from minitorch.dispatch.local_state import LocalState, current
 from minitorch.dispatch.operator import Entry, Kernel, Operator
 from minitorch.tensor.base import TensorBase, VersionCounter, ViewInfo
@@ -32,6 +32,9 @@ COMPILED = not __file__.endswith(".py")
 _AUTOGRAD_KEYS = AUTOGRAD_KEYS
 _AFTER_AUTOGRAD = AFTER_AUTOGRAD
 _AD_INPLACE_OR_VIEW = AD_INPLACE_OR_VIEW
+_SPARSE_KEYS = SPARSE | SPARSE_CSR
+# What stands for True among a node's `needs` where the input is a sparse tensor: it may have a formula of its own.
+_SPARSE = 2
 
 # How many levels of forward mode are active, and what runs then (`forward_kernel.run_dual`).
 _FORWARD_LEVELS = 0
@@ -193,7 +196,10 @@ class DerivativeInfo:
         slot_of = {name: i for i, (_, name, _) in enumerate(self.differentiable)}
         wanted = []
         for name, formula in self.derivative.formulas.items():
-            if needs[slot_of[name]]:
+            need = needs[slot_of[name]]
+            if need:
+                if need == _SPARSE:
+                    formula = sparse_formula(self.op, name, formula)
                 wanted.append((formula, slot_of[name]))
         for group, formula in self.derivative.jointly.items():
             slots = tuple([slot_of[name] for name in group])
@@ -438,7 +444,15 @@ class AutogradKernel(Kernel):
                 needs.append(need)
                 lengths.append(len(items))
             else:
-                needs.append(self.add_edge(value, targets, numbers, metas))
+                need = self.add_edge(value, targets, numbers, metas)
+                if need:
+                    tensor: TensorBase = value
+                    if tensor.key_set & _SPARSE_KEYS:
+                        needs.append(_SPARSE)
+                    else:
+                        needs.append(True)
+                else:
+                    needs.append(False)
                 if lengths is not None:
                     lengths.append(-1)
         node: GradNode = GradNode()

@@ -32,6 +32,7 @@ FAMILIES = (
     "random",
     "sparse",
     "sparse_products",
+    "sparse_values",
     "quantized",
 )
 

@@ -22,13 +22,19 @@ COO, CSR = "Sparse", "SparseCsr"
 BACKENDS = ("CPU", "CUDA", "XPU", "Meta", "PrivateUse1", "PrivateUse2", "PrivateUse3")
 FAMILIES = (
     "access",
+    "arithmetic",
+    "comparison",
     "conversion",
     "copies",
     "factories",
+    "joining",
     "masks",
     "products",
     "reductions",
+    "selection",
+    "shapes",
     "softmax",
+    "unary",
 )
 
 _KERNELS: dict[tuple[str, str], Callable] = {}

@@ -93,6 +93,43 @@ def derivative(
     DERIVATIVES[operator_name] = Derivative(operator_name, formulas, jointly or {}, result)
 
 
+# Element-wise operators whose formulas do for sparse tensors what they do for dense ones.
+WORK_ON_SPARSE = frozenset((
+    "add.Tensor", "add.Scalar", "alias", "conj_physical", "_conj_physical", "div.Scalar", "div.Tensor", "div.Tensor_mode",
+    "floor_divide", "fmod.Tensor", "masked_fill.Scalar", "masked_fill.Tensor", "mul.Scalar", "mul.Tensor", "neg",
+    "remainder.Tensor", "rsub.Scalar", "rsub.Tensor", "sub.Scalar", "sub.Tensor", "where.self",
+))  # fmt: skip
+# Formulas in place of those above for an argument that is a sparse tensor, by operator and argument.
+SPARSE_FORMULAS: dict[tuple[str, str], Formula] = {}
+
+
+def sparse_derivative(operator_name: str, /, **formulas: Formula) -> None:
+    """Register formulas that are used where the argument is a sparse tensor, of any layout."""
+    for argument, formula in formulas.items():
+        if (operator_name, argument) in SPARSE_FORMULAS:
+            raise ValueError(f"{operator_name} has a derivative for a sparse {argument} already")
+        SPARSE_FORMULAS[operator_name, argument] = formula
+
+
+def sparse_formula(op: Any, argument: str, formula: Formula) -> Formula:
+    """Return the formula of an operator for an argument that is a sparse tensor; `formula` is that for all others.
+
+    An element-wise operator has its formula applied to the values (`derivatives.sparse_values`): one of one tensor at the
+    entries of that, one of several at those of the result.  Formulas of sums and products work on the tensors as they are.
+    """
+    declaration = getattr(op, "declaration", None)
+    name = (declaration and declaration.functional) or op.unqualified
+    found = SPARSE_FORMULAS.get((name, argument))
+    if found is None:
+        tensors = [a for a in op.schema.arguments if a.type.base == "Tensor" and not a.is_out]
+        if "pointwise" not in op.tags or name in WORK_ON_SPARSE:
+            return formula
+        from minitorch.autograd.derivatives.sparse_values import on_values
+
+        found = SPARSE_FORMULAS[name, argument] = on_values(formula, argument if len(tensors) == 1 else "result")
+    return found
+
+
 def parameter_names(formula: Formula) -> tuple[str, ...]:
     """Return the names of a formula's parameters: what it needs."""
     return tuple(inspect.signature(formula).parameters)

@@ -174,6 +174,10 @@ operator(
     "_sparse_mask_projection(Tensor self, Tensor mask, bool accumulate_matches=False) -> Tensor",
     variants=METHOD,
 )
+# Ours: what a tensor is at the entries of a sparse one, and the sparse tensor with other values there.  Each is the
+# derivative of the other.
+operator("_sparse_values_at(Tensor self, Tensor pattern) -> Tensor", variants=0)
+operator("_sparse_with_values(Tensor pattern, Tensor values) -> Tensor", variants=0)
 operator("_coalesce(Tensor self) -> Tensor", variants=0)
 operator("coalesce(Tensor(a) self) -> Tensor(a)", variants=METHOD)
 operator("is_coalesced(Tensor self) -> bool", variants=METHOD)
