@@ -87,19 +87,24 @@ def same_indices(first: CooHandle, second: CooHandle) -> bool:
     return bool(F.equal(first.indices, second.indices))
 
 
-def check_alike(name: str, first: Any, second: Any) -> None:
-    """Raise RuntimeError unless two tensors of layout ``sparse_coo`` have one shape and as many sparse dimensions."""
-    a, b = first.handle, second.handle
-    if tuple(a.shape) != tuple(b.shape):
-        raise RuntimeError(
-            f"{name}(): expected sizes of 'self' and 'other' to match, but {list(a.shape)} != {list(b.shape)}; "
-            "a sparse tensor is not broadcast to the shape of another"
-        )
-    if a.sparse_dim != b.sparse_dim:
-        raise RuntimeError(
-            f"{name}(): expected 'self' and 'other' to have as many sparse dimensions, but 'self' has {a.sparse_dim} sparse and "
-            f"{a.dense_dim} dense ones, 'other' {b.sparse_dim} sparse and {b.dense_dim} dense ones"
-        )
+def alike(name: str, *tensors: Any) -> list:
+    """Return tensors of layout ``sparse_coo`` with as many sparse dimensions each: all of them, where they differ.
+
+    Raises
+    ------
+    RuntimeError
+        If their shapes differ.
+    """
+    first = tensors[0].handle
+    for other in tensors[1:]:
+        if tuple(other.handle.shape) != tuple(first.shape):
+            raise RuntimeError(
+                f"{name}(): expected sizes of 'self' and 'other' to match, but {list(first.shape)} != {list(other.handle.shape)}; "
+                "a sparse tensor is not broadcast to the shape of another"
+            )
+    if any(t.handle.sparse_dim != first.sparse_dim for t in tensors):
+        return [all_sparse(t) for t in tensors]
+    return list(tensors)
 
 
 def union(tensors: list) -> tuple[Any, list, Any]:

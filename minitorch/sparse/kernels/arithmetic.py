@@ -13,9 +13,9 @@ from minitorch.core.promotion import promote_types
 from minitorch.ops import functions as F
 from minitorch.ops.shapes.common import broadcast_shapes
 from minitorch.sparse import convert
-from minitorch.sparse.handles import coo, is_compressed, is_coo, is_sparse, same_pattern
+from minitorch.sparse.handles import compressed, coo, is_compressed, is_coo, is_sparse, same_pattern
 from minitorch.sparse.pattern import (
-    check_alike,
+    alike,
     in_layout_of,
     is_same_pattern,
     matches,
@@ -40,8 +40,7 @@ def _add_sparse(self, other, alpha, name):
     """Return ``self + alpha * other`` of two sparse tensors, in the layout of the first."""
     if is_same_pattern(self, other) and (is_compressed(self) or self.handle.coalesced):
         return same_pattern(self, F.add(self.handle.values, other.handle.values, alpha=alpha))
-    first, second = to_coo(self), to_coo(other)
-    check_alike(name, first, second)
+    first, second = alike(name, to_coo(self), to_coo(other))
     if first.handle.coalesced and second.handle.coalesced:
         indices, (a, b) = union([first, second])
         return in_layout_of(coo(first.shape, indices, F.add(a, b, alpha=alpha), True), self)
@@ -157,8 +156,7 @@ def mul(self, other):
 
 
 def _mul_sparse(self, other):
-    first, second = to_coo(self), to_coo(other)
-    check_alike("mul", first, second)
+    first, second = alike("mul", to_coo(self), to_coo(other))
     # The one that is not coalesced is gone through: each of its values times the one value there.
     if not second.handle.coalesced and first.handle.coalesced:
         probe, table, swapped = second, first, True
@@ -247,6 +245,13 @@ def sparse_broadcast_to(self, size):
 
 @sparse_kernel("_sparse_broadcast_to", layouts=(CSR,))
 def compressed_broadcast_to(self, size):
+    """Return the tensor as a batch, or repeated along its rows or columns."""
+    handle = self.handle
+    lead = len(size) - self.ndim + handle.batch_dim
+    size = [self.shape[i - (len(size) - self.ndim)] if n == -1 else n for i, n in enumerate(size)]
+    if lead and list(size[lead:]) == list(self.shape[handle.batch_dim :]):
+        parts = [F.contiguous(F.expand(c, [*size[:lead], *c.shape[handle.batch_dim :]])) for c in handle.components()]
+        return compressed(handle.declared_layout, size, *parts)
     return in_layout_of(F._sparse_broadcast_to(to_coo(self), size), self)
 
 

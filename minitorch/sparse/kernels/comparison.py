@@ -8,7 +8,7 @@ from minitorch.ops import functions as F
 from minitorch.ops.assemble import operator_named
 from minitorch.sparse.handles import coo, is_sparse, same_pattern
 from minitorch.sparse.kernels.arithmetic import is_number
-from minitorch.sparse.pattern import check_alike, in_layout_of, is_same_pattern, to_coo, union, values_at, with_zeros
+from minitorch.sparse.pattern import alike, in_layout_of, is_same_pattern, to_coo, union, values_at, with_zeros
 from minitorch.sparse.refusal import Unsupported
 from minitorch.sparse.registration import sparse_kernel
 
@@ -25,10 +25,7 @@ REFUSED = ("eq.Tensor", "ge.Tensor", "le.Tensor", "logical_not")
 
 def aligned(name: str, *tensors: Any) -> tuple[Any, list]:
     """Return sparse tensors of one shape on the union of their patterns: the indices there, and the values of each."""
-    first = [with_zeros(to_coo(t)) for t in tensors]
-    for other in first[1:]:
-        check_alike(name, first[0], other)
-    return union(first)
+    return union(alike(name, *[with_zeros(to_coo(t)) for t in tensors]))
 
 
 def _of_union(name: str) -> Any:
@@ -86,8 +83,7 @@ def equal(self, other):
         raise Unsupported("equal() compares sparse tensors with one another; compare to_dense() with a dense one")
     if tuple(self.shape) != tuple(other.shape):
         return False
-    first, second = _alike(self, other)
-    _, (a, b) = aligned("equal", first, second)
+    _, (a, b) = aligned("equal", self, other)
     return F.equal(a, b)
 
 
@@ -95,17 +91,8 @@ def equal(self, other):
 def allclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     if not (is_sparse(self) and is_sparse(other)):
         raise Unsupported("allclose() compares sparse tensors with one another; compare to_dense() with a dense one")
-    _, (a, b) = aligned("allclose", *_alike(self, other))
+    _, (a, b) = aligned("allclose", self, other)
     return F.allclose(a, b, rtol, atol, equal_nan)
-
-
-def _alike(self, other):
-    """Return two tensors in layout ``sparse_coo``, both hybrid or neither."""
-    first, second = to_coo(self), to_coo(other)
-    if first.handle.sparse_dim != second.handle.sparse_dim and tuple(first.shape) == tuple(second.shape):
-        # Compared element by element.
-        first, second = (F._to_sparse(F.to_dense(t)) if t.handle.dense_dim else t for t in (first, second))
-    return first, second
 
 
 @sparse_kernel("where.self")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from minitorch.core.dtype import bool_, int64
 from minitorch.ops import functions as F
 from minitorch.ops.shapes.common import broadcast_shapes, check, normalize_dim
-from minitorch.sparse.handles import compressed, coo, is_sparse
+from minitorch.sparse.handles import compressed, coo, is_coo, is_sparse, same_pattern
 from minitorch.sparse.kernels.shapes import view
 from minitorch.sparse.pattern import all_sparse, constructed, entries_at, in_layout_of, to_coo, values_at, with_zeros
 from minitorch.sparse.refusal import Unsupported
@@ -442,22 +442,28 @@ def refused(*args, **kwargs):
 
 @sparse_kernel("_sparse_values_at")
 def sparse_values_at(self, pattern):
+    found = _values_there(self, pattern)
+    # Not the component itself, which would get a history.
+    return F.detach(found)
+
+
+def _values_there(self, pattern):
     if not is_sparse(pattern):
         raise Unsupported("the pattern must be sparse")
     if not is_sparse(self):
         return values_at(pattern, F.expand(self, list(pattern.shape)))
-    if self.layout is pattern.layout and tuple(self.handle.values.shape[1:]) == tuple(pattern.handle.values.shape[1:]):
-        return entries_at(with_zeros(self), pattern)
-    if self.layout is pattern.layout and self.handle is pattern.handle:
-        return F.alias(self.handle.values)
-    tensor = with_zeros(to_coo(self))
-    return entries_at(in_layout_of(tensor, pattern), pattern)
+    if self.handle is pattern.handle:
+        return self.handle.values
+    if self.layout is not pattern.layout:
+        return entries_at(in_layout_of(with_zeros(to_coo(self)), pattern), pattern)
+    tensor = with_zeros(self)
+    if is_coo(pattern) and tensor.handle.sparse_dim != pattern.handle.sparse_dim:
+        return F.reshape(entries_at(all_sparse(tensor), all_sparse(pattern)), list(pattern.handle.values.shape))
+    return entries_at(tensor, pattern)
 
 
 @sparse_kernel("_sparse_with_values")
 def sparse_with_values(pattern, values):
-    from minitorch.sparse.handles import same_pattern
-
-    return same_pattern(pattern, values)
+    return same_pattern(pattern, F.detach(values))  # components have no history
 
 

@@ -188,26 +188,50 @@ def _no_such_shape(name):
     return kernel
 
 
-sparse_kernel("unsqueeze", layouts=(CSR,))(_no_such_shape("unsqueeze"))
+@sparse_kernel("unsqueeze", layouts=(CSR,))
+def compressed_unsqueeze(self, dim):
+    """Return the tensor as a batch of one, or with one more dense dimension."""
+    handle = self.handle
+    dim = normalize_dim(dim, self.ndim + 1, "unsqueeze")
+    lead = handle.batch_dim
+    shape = [*self.shape[:dim], 1, *self.shape[dim:]]
+    if dim <= lead:
+        return compressed(handle.declared_layout, shape, *[F.unsqueeze(c, dim) for c in handle.components()])
+    if dim < lead + 2:
+        return _no_such_shape("unsqueeze")(self)
+    values = F.unsqueeze(handle.values, dim - 1 + len(handle.block_mark))
+    return compressed(handle.declared_layout, shape, handle.compressed, handle.plain, values)
+
+
+def _compressed_without(self, dims):
+    handle = self.handle
+    gone = [d for d in dims if self.shape[d] == 1]
+    lead = handle.batch_dim
+    if any(lead <= d < lead + 2 for d in gone):
+        return _no_such_shape("squeeze")(self)
+    parts = list(handle.components())
+    batch = [d for d in gone if d < lead]
+    if batch:
+        parts = [F.squeeze(c, batch) for c in parts]
+    dense = [d - 1 + len(handle.block_mark) - len(batch) for d in gone if d >= lead + 2]
+    if dense:
+        parts[-1] = F.squeeze(parts[-1], dense)
+    return compressed(handle.declared_layout, [s for d, s in enumerate(self.shape) if d not in gone], *parts)
 
 
 @sparse_kernel("squeeze", layouts=(CSR,))
 def compressed_squeeze(self):
-    if 1 not in self.shape:
-        return tensor_of(self.handle)
-    return _no_such_shape("squeeze")(self)
+    return _compressed_without(self, range(self.ndim))
 
 
 @sparse_kernel("squeeze.dim", layouts=(CSR,))
 def compressed_squeeze_dim(self, dim):
-    return compressed_squeeze_dims(self, [dim])
+    return _compressed_without(self, [normalize_dim(dim, self.ndim, "squeeze")])
 
 
 @sparse_kernel("squeeze.dims", layouts=(CSR,))
 def compressed_squeeze_dims(self, dim):
-    if all(self.shape[normalize_dim(d, self.ndim, "squeeze")] != 1 for d in dim):
-        return tensor_of(self.handle)
-    return _no_such_shape("squeeze")(self)
+    return _compressed_without(self, [normalize_dim(d, self.ndim, "squeeze") for d in dim])
 
 
 # ---------------------------------------------------------------- other shapes
