@@ -36,7 +36,7 @@ operator(
     variants=FUNCTION,
 )
 operator("qscheme(Tensor self) -> QScheme", variants=METHOD)
-operator("_choose_qparams_per_tensor(Tensor self, bool reduce_range=False) -> (float, int)", variants=0)
+operator("_choose_qparams_per_tensor(Tensor self, bool reduce_range=False) -> (float, int)", variants=FUNCTION)
 operator(
     "choose_qparams_optimized(Tensor input, int numel, int n_bins, float ratio, int bit_width) -> "
     "(Tensor, Tensor)",
