@@ -69,8 +69,17 @@ class ComponentHandle(Geometry):
         return tensor_of(self)
 
     def memory_tensor(self) -> Any:
-        """Return the component whose memory is that of the whole tensor, where there is such a one."""
-        raise NotImplementedError(f"Cannot access storage of a {self.declared_layout} tensor: it is in several tensors")
+        """Return the component whose memory is that of the whole tensor.
+
+        Raises
+        ------
+        NotImplementedError
+            If there is no such one.
+        """
+        raise NotImplementedError(
+            f"Cannot access storage of a {self.declared_layout} tensor: it has none of its own, and is made of tensors that "
+            "have. Ask those, such as values(), or convert it with to_dense()."
+        )
 
     @property
     def strides(self) -> tuple:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.core.device import device
+from minitorch.core.layout import strided
 from minitorch.core.meta_array import MetaArray
 from minitorch.dispatch.keys import BACKEND_MASK, BACKENDS
 from minitorch.tensor.base import DEVICE_OF_BACKEND, TensorBase
@@ -172,10 +173,7 @@ def memory_of(tensor: TensorBase) -> Memory:
             "Cannot access storage of a tensor that doesn't have storage: it belongs to a transform or to functionalization."
         )
     if isinstance(tensor.handle, ComponentHandle):
-        raise NotImplementedError(
-            f"Cannot access storage of a {tensor.handle.declared_layout} tensor: it has none of its own, and is made of tensors "
-            "that have. Ask those, such as values(), or convert it with to_dense()."
-        )
+        return memory_of(tensor.handle.memory_tensor())
     if isinstance(tensor.handle, MetaArray):  # whatever device it claims to be on
         return memory_of_backend("Meta")
     return _MEMORIES[(tensor.key_set & BACKEND_MASK).bit_length() - 1]
@@ -189,18 +187,18 @@ def memory_holder(tensor: TensorBase) -> TensorBase:
     NotImplementedError
         If it has components, and none stands for the whole.
     """
-    asked = getattr(tensor.handle, "memory_tensor", None)
-    return tensor if asked is None else asked()
+    return tensor.handle.memory_tensor() if isinstance(tensor.handle, ComponentHandle) else tensor
 
 
 def storage_offset(tensor: TensorBase) -> int:
     """Return where the first element stands in the storage, in elements."""
     if isinstance(tensor.handle, WrapperHandle):
         return tensor.handle.storage_offset
-    tensor = memory_holder(tensor)
-    cell = tensor.storage_cell
     if isinstance(tensor.handle, ComponentHandle):
-        return 0
+        if tensor.handle.declared_layout is not strided:
+            return 0
+        tensor = tensor.handle.memory_tensor()
+    cell = tensor.storage_cell
     if cell is None:
         return 0 if not isinstance(tensor.handle, MetaArray) else tensor.handle.offset // tensor.handle.itemsize
     return memory_of(tensor).offset(cell.root, tensor.handle) // max(tensor.handle.itemsize, 1)
