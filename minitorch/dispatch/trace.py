@@ -61,6 +61,14 @@ class CallObserver(Protocol):
         """Note that the node has run."""
         ...
 
+    def annotation_begins(self, name: str, args: str | None = None) -> Any:
+        """Note that a named part of the program begins; return what `annotation_ended` gets."""
+        ...
+
+    def annotation_ended(self, token: Any) -> None:
+        """Note that it has ended."""
+        ...
+
 
 def start_observing(observer: CallObserver) -> None:
     """Let `observer` see the calls of this thread, until `stop_observing`.
@@ -90,6 +98,18 @@ def stop_observing() -> None:
 def observer() -> CallObserver | None:
     """Return what observes this thread's calls, or None."""
     return current().extra.get(_OBSERVER)
+
+
+def annotated(name: str, function: Callable, *args: Any) -> Any:
+    """Return ``function(*args)``; whoever observes this thread's calls sees it under a name."""
+    watching = observer()
+    if watching is None:
+        return function(*args)
+    token = watching.annotation_begins(name)
+    try:
+        return function(*args)
+    finally:
+        watching.annotation_ended(token)
 
 
 def hop_line(label: str, op: Operator, entry: Entry, depth: int) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import enable_grad, no_grad
 from minitorch.autograd.hooks import RemovableHandle, add_hook
+from minitorch.dispatch.trace import annotated
 from minitorch.ops.functions import view_as_complex, view_as_real
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.creation import tensor
@@ -256,6 +257,9 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or fill them with zeros."""
+        annotated(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad", self._forget_gradients, set_to_none)
+
+    def _forget_gradients(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             for parameter in group["params"]:
                 if set_to_none:

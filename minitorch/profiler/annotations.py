@@ -39,13 +39,12 @@ class record_function:
 
     def __enter__(self) -> record_function:
         watching = observer()
-        begin = getattr(watching, "annotation_begins", None)
-        self._open.append((watching, None if begin is None else begin(self.name, self.args)))
+        self._open.append((watching, None if watching is None else watching.annotation_begins(self.name, self.args)))
         return self
 
     def __exit__(self, *exc_info: Any) -> None:
         watching, token = self._open.pop()
-        if token is not None:
+        if watching is not None:
             watching.annotation_ended(token)
 
     def __call__(self, function: Callable) -> Callable:

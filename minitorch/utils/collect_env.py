@@ -89,9 +89,8 @@ def _blas_name() -> str:
 
 
 def _state_of(name: str) -> str:
-    module = minitorch.get_device_module(name)  # type: ignore[attr-defined]
     try:
-        count = module.device_count()
+        count = minitorch.get_device_module(name).device_count()  # type: ignore[attr-defined]
     except Exception as error:  # a report must not fail on what it reports
         return f"not usable: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
     return f"{count} device{'s' if count != 1 else ''}" if count else "no device"

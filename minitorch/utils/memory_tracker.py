@@ -233,7 +233,10 @@ def memory_owner(tensor: Any) -> tuple[Any, int]:
     if tensor.is_meta or not tensor.numel():
         return None, 0
     try:
-        nbytes = memory_of(tensor).nbytes(root)
+        memory = memory_of(tensor)
+        if not isinstance(root, memory.array_type):
+            return None, 0  # its elements are in other tensors, which are followed themselves
+        nbytes = memory.nbytes(root)
         weakref.ref(root)
     except (NotImplementedError, TypeError):  # a wrapper, or handles of a backend that cannot be followed
         return None, 0

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
 from minitorch.core.dtype import int64
+from minitorch.dispatch.trace import annotated
 from minitorch.ops.functions import empty
 from minitorch.utils.data.collate import default_collate, default_convert
 from minitorch.utils.data.dataset import Dataset, IterableDataset
@@ -254,6 +255,8 @@ class DataLoader(Generic[T_co]):
 
 
 class _BaseIterator:
+    _shown_name = ""  # to a profiler
+
     def __init__(self, loader: DataLoader) -> None:
         self.loader = loader
         self.base_seed = _draw_seed(loader)
@@ -264,7 +267,7 @@ class _BaseIterator:
         return self
 
     def __next__(self) -> Any:
-        data = self._next()
+        data = annotated(self._shown_name, self._next)
         self.yielded += 1
         loader = self.loader
         if loader._iterable and self.yielded == 1:
@@ -297,6 +300,8 @@ def _draw_seed(loader: DataLoader) -> int:
 
 
 class _SingleProcessIterator(_BaseIterator):
+    _shown_name = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+
     def __init__(self, loader: DataLoader) -> None:
         if loader.timeout != 0:
             raise AssertionError("timeout must be 0 without workers")
@@ -313,6 +318,8 @@ class _WorkersIterator(_BaseIterator):
     Each worker has a queue of tasks; all share one of results. Tasks are numbered, and results
     wait here until it is their turn.
     """
+
+    _shown_name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 
     def __init__(self, loader: DataLoader) -> None:
         super().__init__(loader)

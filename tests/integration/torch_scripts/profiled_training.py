@@ -41,7 +41,9 @@ def report(prof):
     steps = sorted(key for key in averages if key.startswith("ProfilerStep"))
     print("cycle:", " ".join(steps))
     for name in ("convolutions", "head", "aten::conv2d", "aten::linear", "aten::log_softmax", "aten::nll_loss_forward",
-                 "Optimizer.step#SGD.step", "autograd::engine::evaluate_function: ReluBackward0",
+                 "Optimizer.step#SGD.step", "Optimizer.zero_grad#SGD.zero_grad",
+                 "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                 "autograd::engine::evaluate_function: ReluBackward0",
                  "autograd::engine::evaluate_function: LogSoftmaxBackward0"):  # fmt: skip
         print(f"  {name}: {averages[name].count}")
     total = sum(event.self_cpu_time_total for event in averages.values())
