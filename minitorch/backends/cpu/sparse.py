@@ -19,6 +19,7 @@ from minitorch.backends.array.binding import ArrayKernel
 from minitorch.backends.array.common import is_low_precision
 from minitorch.backends.cpu.fast import table
 from minitorch.dispatch.operator import OPERATORS
+from minitorch.errors import LinAlgError
 
 _LARGE = 8  # times the size from which other operators use numba
 _CHUNK = 1 << 20  # elements of what NumPy gathers at a time
@@ -184,7 +185,27 @@ def _matmul(offsets, columns, values, other_offsets, other_columns, other_values
     )
 
 
+def segment_solve(xp: Any, offsets: Any, columns: Any, values: Any, dense: Any) -> Any:
+    """Solve by SuperLU."""
+    n = offsets.shape[0] - 1
+    check_offsets(offsets, columns.size)
+    check_indices(columns, n)
+    if scipy_sparse() is None:
+        raise NotImplementedError("the solution of a sparse system needs SciPy: pip install scipy")
+    if values.dtype.char not in "fdFD":
+        raise NotImplementedError(f"a sparse system of {values.dtype} is not solved; convert to float64")
+    if not n or not dense.size:
+        return np.zeros_like(dense)
+    linalg = import_module("scipy.sparse.linalg")
+    matrix = scipy_sparse().csr_array((values, columns, offsets), shape=(n, n)).tocsc()
+    try:
+        return np.ascontiguousarray(linalg.splu(matrix).solve(np.ascontiguousarray(dense)))
+    except RuntimeError as error:
+        raise LinAlgError(f"the sparse matrix is singular ({error}); there is no solution, or more than one") from None
+
+
 KERNELS = {
+    "_segment_solve": segment_solve,
     "_segment_mm": segment_mm,
     "_segment_mm_transposed": segment_mm_transposed,
     "_entries_mm": entries_mm,

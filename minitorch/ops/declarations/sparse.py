@@ -261,6 +261,7 @@ operator(
 )
 operator("_entries_mm(Tensor rows, Tensor columns, Tensor values, Tensor dense, int count) -> Tensor", variants=0)
 operator("_sampled_products(Tensor rows, Tensor columns, Tensor mat1, Tensor mat2) -> Tensor", variants=0)
+operator("_segment_solve(Tensor offsets, Tensor columns, Tensor values, Tensor dense) -> Tensor", variants=0)
 operator(
     "_segment_matmul(Tensor offsets, Tensor columns, Tensor values, Tensor other_offsets, Tensor other_columns, "
     "Tensor other_values, int count) -> (Tensor, Tensor, Tensor)",

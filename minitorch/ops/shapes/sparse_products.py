@@ -53,3 +53,9 @@ def sampled_products_shape(rows, columns, mat1, mat2):
 @shape("_segment_matmul")
 def segment_matmul_shape(offsets, columns, values, other_offsets, other_columns, other_values, count):
     raise NeedsElementsError("how many entries a product of sparse matrices has depends on their elements")
+
+
+@shape("_segment_solve")
+def segment_solve_shape(offsets, columns, values, dense):
+    _check_entries("_segment_solve", columns, values, dense)
+    return MetaArray(dense.shape, dense.dtype)

@@ -8,6 +8,8 @@ from minitorch.ops.shapes import linalg as shapes
 from minitorch.ops.shapes.common import check
 from minitorch.sparse.handles import coo, is_coo, is_sparse, same_pattern
 from minitorch.sparse.matrices import (
+    Matrix,
+    batch_of,
     matrix_of,
     product_of,
     sum_of,
@@ -247,6 +249,57 @@ def sspaddmm(self, mat1, mat2, *, beta=1, alpha=1):
         indices = F.cat([own.indices, indices], 1)
         values = F.cat([own.values if beta == 1 else F.mul(own.values, beta), values])
     return coo(tuple(self.shape), indices, values)
+
+
+# ---------------------------------------------------------------- systems of equations
+
+
+def _solved(matrix, right):
+    matrix = matrix.by_rows()
+    dense = F.unsqueeze(right, 1) if right.ndim == 1 else right
+    found = F._segment_solve(matrix.offsets, matrix.columns, matrix.values, dense)
+    return F.squeeze(found, 1) if right.ndim == 1 else found
+
+
+def _check_system(name, A, B):
+    check(is_sparse(A) and not is_sparse(B), f"{name}(): the matrix must be sparse and the right side dense")
+    check(
+        A.ndim == 2 and A.shape[0] == A.shape[1],
+        f"{name}(): the matrix must be square, but has shape {tuple(A.shape)}",
+    )
+    check(
+        B.ndim in (1, 2) and B.shape[0] == A.shape[0],
+        f"{name}(): the right side must have {A.shape[0]} rows, but has shape {tuple(B.shape)}",
+    )
+    check(A.dtype == B.dtype, f"{name}(): expected operands to have the same dtype, but got {A.dtype} and {B.dtype}")
+
+
+@sparse_kernel("_spsolve")
+def spsolve(A, B, *, left=True):
+    check(left, "spsolve(): only left=True is implemented: transpose the system", NotImplementedError)
+    _check_system("spsolve", A, B)
+    return _solved(matrix_of(A, "spsolve"), B)
+
+
+@sparse_kernel("linalg_solve_triangular")
+def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
+    """Solve with the entries of one triangle; behind triangular_solve() too."""
+    check(left, "solve_triangular(): of a sparse matrix only left=True is implemented", NotImplementedError)
+    _check_system("solve_triangular", A, B)
+    matrix = matrix_of(A, "solve_triangular")
+    rows, columns = matrix.entries()
+    there = F.ge(columns, rows) if upper else F.le(columns, rows)
+    if unitriangular:
+        there = F.logical_and(there, F.ne(columns, rows))
+    kept = F.squeeze(F.nonzero(there), 1)
+    rows, columns = F.index_select(rows, 0, kept), F.index_select(columns, 0, kept)
+    values = F.index_select(matrix.values, 0, kept)
+    if unitriangular:
+        ones = F.arange(A.shape[0], dtype=rows.dtype, device=rows.device)
+        rows, columns = F.cat([rows, ones]), F.cat([columns, ones])
+        values = F.cat([values, F.new_ones(values, [A.shape[0]])])
+    matrix = Matrix(matrix.shape, rows, columns, values)
+    return _solved(matrix, B)
 
 
 # ---------------------------------------------------------------- other reductions than the sum
