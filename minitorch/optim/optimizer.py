@@ -12,7 +12,7 @@ from typing import Any
 from minitorch.autograd.grad_mode import enable_grad, no_grad
 from minitorch.autograd.hooks import RemovableHandle, add_hook
 from minitorch.dispatch.trace import annotated
-from minitorch.ops.functions import view_as_complex, view_as_real
+from minitorch.ops.functions import _sparse_coo_tensor_unsafe, view_as_complex, view_as_real
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.creation import tensor
 from minitorch.tensor.tensor import Tensor
@@ -371,11 +371,22 @@ def number(value: float) -> Any:
     return tensor(value)
 
 
-def per_parameter(optimizer: Optimizer, update: Callable, as_real: bool = True) -> None:
+def with_values(sparse: Tensor, values: Tensor) -> Tensor:
+    """Return the coalesced tensor with the indices of another, and other values."""
+    return _sparse_coo_tensor_unsafe(sparse.indices(), values, sparse.shape, is_coalesced=True)
+
+
+def per_parameter(optimizer: Optimizer, update: Callable, as_real: bool = True, sparse: bool = False) -> None:
     """Call ``update(parameter, gradient, state, group)`` for each parameter with a gradient.
 
-    The gradient is that of what is minimized: negated for groups with ``maximize``. Of complex parameters `update` sees
-    the real and imaginary parts, as a last dimension, unless `as_real` is false.
+    The gradient is that of what is minimized: negated for groups with ``maximize``.
+
+    Parameters
+    ----------
+    as_real : bool
+        Whether `update` sees the real and imaginary parts of complex parameters, as a last dimension.
+    sparse : bool
+        Whether `update` takes sparse gradients.
     """
     with no_grad():
         for group in optimizer.param_groups:
@@ -383,13 +394,13 @@ def per_parameter(optimizer: Optimizer, update: Callable, as_real: bool = True) 
             for parameter in group["params"]:
                 grad = parameter.grad
                 if grad is not None:
-                    if grad.is_sparse:
-                        raise RuntimeError(
-                            f"{type(optimizer).__name__} does not support sparse gradients"
-                        )
+                    if not sparse and grad.is_sparse:
+                        name = type(optimizer).__name__
+                        instead = ", please consider SparseAdam instead" if name in ("Adam", "AdamW") else ""
+                        raise RuntimeError(f"{name} does not support sparse gradients{instead}")
                     if maximize:
                         grad = -grad
-                    if as_real and parameter.is_complex():
+                    if as_real and parameter.is_complex() and not grad.is_sparse:
                         _update_complex(update, parameter, grad, optimizer.state[parameter], group)
                     else:
                         update(parameter, grad, optimizer.state[parameter], group)
