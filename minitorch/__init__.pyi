@@ -109,6 +109,7 @@ from minitorch import library as library
 from minitorch import linalg as linalg
 from minitorch import masked as masked
 from minitorch import nested as nested
+from minitorch import multiprocessing as multiprocessing
 from minitorch import nn as nn
 from minitorch import ops as ops
 from minitorch import optim as optim

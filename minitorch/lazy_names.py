@@ -32,6 +32,7 @@ SUBMODULES = frozenset(
         "library",
         "linalg",
         "masked",
+        "multiprocessing",
         "nested",
         "nn",
         "optim",

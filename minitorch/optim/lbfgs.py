@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minitorch.autograd.grad_mode import enable_grad, no_grad
-from minitorch.ops.functions import cat
+from minitorch.ops.functions import cat, view_as_real
 from minitorch.optim.optimizer import Optimizer, check_lr
 from minitorch.tensor.tensor import Tensor
 
@@ -171,16 +171,14 @@ class LBFGS(Optimizer):
         self._params = self.param_groups[0]["params"]
 
     def _flat_grad(self) -> Tensor:
-        """Return the gradients of all parameters as one vector."""
-        views = [
-            p.new_zeros(p.numel()) if p.grad is None else p.grad.reshape(-1) for p in self._params
-        ]
-        return cat(views, 0)
+        """Return the gradients of all parameters as one real vector."""
+        grads = [p.new_zeros(p.shape) if p.grad is None else p.grad for p in self._params]
+        return cat([_real(g).reshape(-1) for g in grads], 0)
 
     def _move(self, step: Any, direction: Tensor) -> None:
         """Add ``step * direction`` to the parameters."""
         offset = 0
-        for p in self._params:
+        for p in map(_real, self._params):
             n = p.numel()
             p.add_(direction[offset : offset + n].view_as(p), alpha=step)
             offset += n
@@ -308,6 +306,11 @@ class LBFGS(Optimizer):
             b = old_dirs[i].dot(d) * ro[i]
             d.add_(old_stps[i] * (shares[i] - b))
         return d, h_diag
+
+
+def _real(tensor: Any) -> Any:
+    """Return a complex tensor's real and imaginary parts, as a last dimension."""
+    return view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
 
 
 def _with_gradients(closure: Callable) -> Callable:

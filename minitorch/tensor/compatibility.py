@@ -48,8 +48,13 @@ def new(self: Any, *args: Any, device: Any = None) -> Any:
 
 
 def share_memory_(self: Any) -> Any:
-    """Return the tensor: processes get copies (`minitorch.utils.data` sends batches so), no memory is shared."""
-    return self
+    """Move its memory to where other processes see it, and return the tensor; of other devices than the CPU nothing moves.
+
+    `minitorch.multiprocessing` then sends it without a copy. Raises RuntimeError if other tensors show the same memory.
+    """
+    from minitorch.tensor.shared_memory import share
+
+    return share(self)
 
 
 def dim_order(self: Any, *, ambiguity_check: bool = False) -> tuple[int, ...]:

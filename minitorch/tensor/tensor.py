@@ -323,7 +323,10 @@ class Tensor(TensorBase):
         return exchange.of_cuda().pin(self if reads_alike else F.clone(self))
 
     def is_shared(self) -> bool:
-        return False
+        """Return whether other processes can see its memory: after `share_memory_`."""
+        from minitorch.tensor.shared_memory import is_shared
+
+        return is_shared(self)
 
     @property
     def __cuda_array_interface__(self) -> dict:

@@ -130,6 +130,31 @@ def test_twenty_steps_are_those_of_torch(torch, case):
     assert repr(runs[0].optimizer) == repr(runs[1].optimizer)
 
 
+LBFGS = [{}, {"lr": 0.01}, {"tolerance_grad": 1e-6}, {"line_search_fn": "strong_wolfe"}, {"history_size": 3, "max_iter": 5}]
+
+
+@pytest.mark.parametrize("options", LBFGS, ids=str)
+def test_steps_with_a_closure_are_those_of_torch(torch, options):
+    found = []
+    for library in (minitorch, torch):
+        random = np.random.default_rng(0)
+        values = [random.standard_normal((3, 2)), random.standard_normal(2) + 1j * random.standard_normal(2)]
+        w, z = parameters = [library.nn.Parameter(library.from_numpy(v)) for v in values]
+        x = library.from_numpy(random.standard_normal((7, 3)))
+        optimizer = library.optim.LBFGS(parameters, **options)
+
+        def closure(library=library, optimizer=optimizer, w=w, z=z, x=x):
+            optimizer.zero_grad()
+            loss = ((x @ w).sigmoid() - 0.3).square().sum() + (z - (1 + 2j)).abs().square().sum() * (1 + w.square().mean())
+            loss.backward()
+            return loss
+
+        losses = [float(optimizer.step(closure).detach()) for _ in range(4)]
+        found.append((losses, *(p.detach().numpy() for p in parameters)))
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-9)
+
+
 def chained(s, optimizer):
     parts = [s.LinearLR(optimizer, 0.1, total_iters=7), s.StepLR(optimizer, 9, 0.7), s.ExponentialLR(optimizer, 0.98)]
     return s.ChainedScheduler(parts)

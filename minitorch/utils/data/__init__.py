@@ -12,6 +12,7 @@ from minitorch.utils.data.dataset import (
     TensorDataset,
     random_split,
 )
+from minitorch.utils.data.distributed import DistributedSampler
 from minitorch.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
