@@ -60,9 +60,12 @@ class FakeTensorConverter:
         Raises
         ------
         UnsupportedFakeTensorException
-            If it is of a class with handlers of its own, quantized, or belongs to a transform.
+            If it is of a class with handlers of its own, or belongs to a transform.
         """
         _check(real)
+        if real.is_quantized:
+            parts = [self.from_real_tensor(mode, part, remember=remember) for part in real.handle.components()]
+            return real.handle.with_components(tuple(parts)).tensor()
         found = self._made.get(id(real)) if remember else None
         if found is not None and found[0]() is real:
             fake = found[1]()
@@ -159,8 +162,6 @@ def _check(real: Any) -> None:
         raise UnsupportedFakeTensorException(
             "from_tensor(): the tensor belongs to a transform or to functionalization. Convert it before."
         )
-    if real.is_quantized:
-        raise UnsupportedFakeTensorException("from_tensor(): there are no fake quantized tensors")
 
 
 def _as_view(base: FakeTensor, fake: FakeTensor) -> FakeTensor:

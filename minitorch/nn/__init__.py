@@ -8,7 +8,7 @@ from minitorch.nn.parameter import Buffer, Parameter, UninitializedBuffer, Unini
 
 
 def __getattr__(name):
-    if name in ("attention", "grad"):  # imported when first named
+    if name in ("attention", "grad", "intrinsic", "qat", "quantized"):  # imported when first named
         from importlib import import_module
 
         return import_module(f"minitorch.nn.{name}")

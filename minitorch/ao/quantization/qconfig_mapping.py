@@ -13,6 +13,7 @@ from minitorch.ao.quantization import observer as ob
 from minitorch.ao.quantization.qconfig import (
     QConfig,
     QConfigAny,
+    default_quint8_weight_qconfig,
     default_reuse_input_qconfig,
     default_symmetric_qnnpack_qat_qconfig,
     default_symmetric_qnnpack_qconfig,
@@ -20,7 +21,13 @@ from minitorch.ao.quantization.qconfig import (
     get_default_qconfig,
 )
 
-__all__ = ["QConfigMapping", "get_default_qat_qconfig_mapping", "get_default_qconfig_mapping", "get_symmetric_qnnpack_qat_qconfig_mapping", "get_symmetric_qnnpack_qconfig_mapping"]
+__all__ = [
+    "QConfigMapping",
+    "get_default_qat_qconfig_mapping",
+    "get_default_qconfig_mapping",
+    "get_symmetric_qnnpack_qat_qconfig_mapping",
+    "get_symmetric_qnnpack_qconfig_mapping",
+]
 
 _FIELDS = (
     "global_qconfig", "object_type_qconfigs", "module_name_regex_qconfigs", "module_name_qconfigs",
@@ -40,6 +47,7 @@ class QConfigMapping:
 
     Examples
     --------
+    >>> from minitorch.ao.quantization import QConfigMapping, default_qconfig
     >>> mapping = QConfigMapping().set_global(default_qconfig).set_object_type(minitorch.nn.Linear, None)
     """
 
@@ -140,6 +148,7 @@ def _default_mapping(qconfig: QConfig, is_qat: bool) -> QConfigMapping:
         mapping.set_object_type(transposed, with_one_scale)
     for normalization in (nn.functional.layer_norm, nn.LayerNorm):
         mapping.set_object_type(normalization, with_float_weight)
+    mapping.set_object_type(nn.PReLU, default_quint8_weight_qconfig)
     for what, end in _FIXED.items():
         kind = "fake_quant" if is_qat else "observer"
         fixed = getattr(fq if is_qat else ob, f"default_fixed_qparams_range_{end}_{kind}")

@@ -15,7 +15,8 @@ def _with_row_scales(qconfig: Any, name: str) -> Any:
     made = required_qconfig(qconfig, name).weight()
     if made.qscheme.name != "per_channel_affine_float_qparams":
         raise AssertionError(
-            f"{name}: the weight's scheme must be per_channel_affine_float_qparams, but is {made.qscheme}; use default_embedding_qat_qconfig"
+            f"{name}: the weight's scheme must be per_channel_affine_float_qparams, but is {made.qscheme}; "
+            "use default_embedding_qat_qconfig"
         )
     return made
 
@@ -40,10 +41,12 @@ class Embedding(nn.Embedding):
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """Return the module for a float one, with the same weight (not a copy)."""
         checked_float_module(mod, cls, (cls._FLOAT_MODULE,))
-        return cls(
+        made = cls(
             mod.num_embeddings, mod.embedding_dim, mod.padding_idx, mod.max_norm, mod.norm_type, mod.scale_grad_by_freq,
-            mod.sparse, mod.weight, qconfig=mod.qconfig,
+            mod.sparse, qconfig=mod.qconfig,
         )  # fmt: skip
+        made.weight = mod.weight
+        return made
 
     def to_float(self) -> nn.Embedding:
         """Return the float module."""
@@ -73,10 +76,12 @@ class EmbeddingBag(nn.EmbeddingBag):
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """Return the module for a float one, with the same weight (not a copy)."""
         checked_float_module(mod, cls, (cls._FLOAT_MODULE,))
-        return cls(
+        made = cls(
             mod.num_embeddings, mod.embedding_dim, mod.max_norm, mod.norm_type, mod.scale_grad_by_freq, mod.mode,
-            mod.sparse, mod.weight, mod.include_last_offset, mod.padding_idx, qconfig=mod.qconfig,
+            mod.sparse, None, mod.include_last_offset, mod.padding_idx, qconfig=mod.qconfig,
         )  # fmt: skip
+        made.weight = mod.weight
+        return made
 
     def to_float(self) -> nn.EmbeddingBag:
         """Return the float module."""
