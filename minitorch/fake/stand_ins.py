@@ -31,7 +31,6 @@ class StandIns:
         self.mode = mode
         self._pairs: dict[int, tuple[Any, Any]] = {}  # id of the fake tensor -> (it, its stand-in)
         self._fake_of: dict[int, Any] = {}  # id of the stand-in -> the fake tensor
-        self._parts: dict[int, tuple] = {}  # id of a fake tensor of components -> what stands in for those
 
     def enter(self, value: Any) -> Any:
         """Return an argument with stand-ins for its fake tensors."""
@@ -57,7 +56,6 @@ class StandIns:
             stand_in.version_counter = fake.version_counter
             pair = self._pairs[id(fake)] = fake, stand_in
             self._fake_of[id(stand_in)] = fake
-            self._parts[id(fake)] = inside
         elif pair is None:
             keys = _META if fake.key_set & AD_INPLACE_OR_VIEW else _INFERENCE
             stand_in = new_tensor(fake.handle, keys | (fake.key_set & LAZY_BITS))
@@ -83,10 +81,8 @@ class StandIns:
 
     def _settle_components(self, fake: Any, stand_in: Any) -> None:
         """Carry over what the call made of a tensor of components: others, perhaps of another size."""
-        device = fake.device
-        if any(a is not b for a, b in zip(stand_in.handle.components(), self._parts[id(fake)], strict=True)):
-            fake.handle.assign(self._components_left(stand_in.handle, device))
-            fake.shape_cache = None
+        fake.handle.assign(self._components_left(stand_in.handle, fake.device))
+        fake.shape_cache = None
         if fake.version_counter is None and stand_in.version_counter is not None:
             fake.version_counter = stand_in.version_counter
 

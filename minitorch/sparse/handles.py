@@ -200,8 +200,8 @@ def _facts(handle: Any) -> list[str]:
 
 
 def coo(shape: Any, indices: Any, values: Any, coalesced: bool = False) -> Any:
-    """Return a tensor of layout ``sparse_coo``, unchecked; see `CooHandle`."""
-    return tensor_of(CooHandle(shape, indices, values, coalesced))
+    """Return a tensor of layout ``sparse_coo``, unchecked; see `CooHandle`.  Of fewer than two values it is coalesced."""
+    return tensor_of(CooHandle(shape, indices, values, coalesced or values.shape[0] < 2))
 
 
 def compressed(layout: Any, shape: Any, compressed_indices: Any, plain_indices: Any, values: Any) -> Any:

@@ -187,7 +187,7 @@ class Tensor(TensorBase):
 
     @property
     def nbytes(self) -> int:
-        if self.key_set & SPARSE:
+        if self.key_set & SPARSE and self.layout is sparse_coo:
             raise RuntimeError(
                 f"nbytes is not defined for {self.layout} tensors: add those of the indices and of the values, or multiply "
                 "numel() by element_size() for the size of a dense tensor"
