@@ -115,6 +115,8 @@ def _reduced_coo(self: Any, dims: tuple, keepdim: bool, how: Reduction, stay_spa
     handle = self.handle
     shape, sparse_dim = handle.shape, handle.sparse_dim
     total = _number_of(shape, dims)
+    if not total:
+        return _reduced_nothing(self, dims, keepdim, how, stay_sparse)
     inner = [d - sparse_dim + 1 for d in dims if d >= sparse_dim]
     values = how.dense(how.before(handle.values), inner)
     outer = [d for d in dims if d < sparse_dim]
@@ -144,6 +146,17 @@ def _reduced_coo(self: Any, dims: tuple, keepdim: bool, how: Reduction, stay_spa
         indices = F.stack([zeros if d in dims else next(rows) for d in range(sparse_dim)])
         coalesced = False
     return coo(tuple(result_shape), indices, values, coalesced)
+
+
+def _reduced_nothing(self: Any, dims: tuple, keepdim: bool, how: Reduction, stay_sparse: bool) -> Any:
+    """Reduce a dimension of size 0: all places have the reduction's identity, so nothing about the result is sparse."""
+    shape, sparse_dim = self.handle.shape, self.handle.sparse_dim
+    dense = how.after(how.dense(how.before(F.new_zeros(self.handle.values, shape)), list(dims)), 0)
+    dense = F.reshape(dense, [1 if d in dims else n for d, n in enumerate(shape) if keepdim or d not in dims])
+    kept = sparse_dim if keepdim else sum(d not in dims for d in range(sparse_dim))
+    if not stay_sparse and all(d in dims for d in range(sparse_dim)):
+        return dense
+    return F._to_sparse(dense, kept)
 
 
 def _rows(indices: Any, kept: list[int]) -> Any:
