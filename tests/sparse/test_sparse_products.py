@@ -239,7 +239,7 @@ def test_errors_say_what_to_do():
         (lambda: mt.mm(csr.to(mt.bool), RIGHT.to(mt.bool)), NotImplementedError, "Bool"),
         (lambda: mt.mm(A.to_sparse(1), RIGHT), RuntimeError, "scalar values expected"),
         (lambda: mt.addmm(coo, coo, full(6, 6)), NotImplementedError, "must be dense"),
-        (lambda: mt.hspmm(csr, RIGHT), NotImplementedError, "to_sparse"),
+        (lambda: mt.hspmm(csr, RIGHT), RuntimeError, "to_sparse"),
         (lambda: mt.sspaddmm(coo, csr, full(6, 6)), RuntimeError, "to_sparse"),
         (lambda: mt.sparse.mm(csr, RIGHT, "median"), RuntimeError, "must be one of"),
         (lambda: mt.sparse.sampled_addmm(csr, full(4, 2), full(3, 6)), RuntimeError, "shapes cannot be multiplied"),

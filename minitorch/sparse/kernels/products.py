@@ -211,7 +211,7 @@ def _check_sparse(name, argument, value):
     check(is_coo(value), f"{name}(): {argument} must have layout sparse_coo, but its layout is {value.layout}; use to_sparse()")
 
 
-@sparse_kernel("hspmm", layouts=(COO,))
+@sparse_kernel("hspmm")
 def hspmm(mat1, mat2):
     """Return the product in rows: hybrid, with a dense row for each row of `mat1` that has entries."""
     shapes.mm_shape(mat1.handle, mat2.handle)
@@ -225,7 +225,7 @@ def hspmm(mat1, mat2):
     return coo((mat1.shape[0], mat2.shape[1]), F.unsqueeze(there, 0), values)
 
 
-@sparse_kernel("sspaddmm", layouts=(COO,))
+@sparse_kernel("sspaddmm")
 def sspaddmm(self, mat1, mat2, *, beta=1, alpha=1):
     """Return ``beta * self + alpha * mat1 @ mat2``, with an entry for each column in rows where `mat1` has some."""
     shapes.addmm_shape(self.handle, mat1.handle, mat2.handle, beta=beta, alpha=alpha)
