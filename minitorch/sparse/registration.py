@@ -29,6 +29,7 @@ FAMILIES = (
     "factories",
     "joining",
     "masks",
+    "resizing",
     "selection",
     "shapes",
     "unary",
