@@ -31,6 +31,7 @@ FAMILIES = (
     "optimizers",
     "random",
     "sparse",
+    "sparse_products",
     "sparse_values",
     "quantized",
 )

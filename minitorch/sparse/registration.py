@@ -29,9 +29,12 @@ FAMILIES = (
     "factories",
     "joining",
     "masks",
+    "products",
+    "reductions",
     "resizing",
     "selection",
     "shapes",
+    "softmax",
     "unary",
 )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from minitorch.backends import storage_kernels
 from minitorch.backends.array import binding, registry
-from minitorch.backends.cpu import small
+from minitorch.backends.cpu import small, sparse
 from minitorch.backends.cpu.allocator import keep_freed_memory
 from minitorch.backends.cpu.fast import table
 from minitorch.backends.cpu.memory import NumpyMemory
@@ -77,6 +77,7 @@ def register() -> None:
             kernel = binding.InplacePointwiseKernel(fn, np, np.ndarray, CPU_KEYS, ufunc, direct)
             OPERATORS["aten::" + name].register("CPU", kernel)
     small.register()
+    sparse.register(CPU_KEYS)
     register_fast()
 
 

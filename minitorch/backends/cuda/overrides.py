@@ -16,6 +16,7 @@ MODULES: tuple[str, ...] = (
     "pooling",
     "scatter",
     "softmax",
+    "sparse",
 )
 
 

@@ -8,7 +8,7 @@ OVERRIDES: dict[str, Callable] = {}
 # The modules that register some.
 MODULES: tuple[str, ...] = (
     "activation", "convolution", "index_operators", "loss", "normalization", "optimizers", "pooling", "recurrent",
-    "reduction_operators", "scans", "shape_operators", "softmax", "sort_operators",
+    "reduction_operators", "scans", "shape_operators", "softmax", "sort_operators", "sparse",
 )  # fmt: skip
 
 

@@ -252,6 +252,21 @@ operator(
 operator("_spdiags(Tensor diagonals, Tensor offsets, int[] shape, Layout? layout=None) -> Tensor", variants=0)
 operator("_sparse_broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)", variants=0)
 operator("_sparse_mm_reduce_impl(Tensor self, Tensor other, str reduce) -> (Tensor, Tensor)", variants=0)
+operator("_spsolve(Tensor A, Tensor B, *, bool left=True) -> Tensor", variants=0)
+# Products of what sparse matrices consist of: what a device has kernels of its own for.
+operator("_segment_mm(Tensor offsets, Tensor columns, Tensor values, Tensor dense) -> Tensor", variants=0)
+operator(
+    "_segment_mm_transposed(Tensor offsets, Tensor columns, Tensor values, Tensor dense, int count) -> Tensor",
+    variants=0,
+)
+operator("_entries_mm(Tensor rows, Tensor columns, Tensor values, Tensor dense, int count) -> Tensor", variants=0)
+operator("_sampled_products(Tensor rows, Tensor columns, Tensor mat1, Tensor mat2) -> Tensor", variants=0)
+operator("_segment_solve(Tensor offsets, Tensor columns, Tensor values, Tensor dense) -> Tensor", variants=0)
+operator(
+    "_segment_matmul(Tensor offsets, Tensor columns, Tensor values, Tensor other_offsets, Tensor other_columns, "
+    "Tensor other_values, int count) -> (Tensor, Tensor, Tensor)",
+    variants=0,
+)
 operator(
     "_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor",
     variants=0,

@@ -44,6 +44,8 @@ def collect(cupy) -> dict:
         for part in path.split("."):
             owner = getattr(owner, part)
         namespaces[path] = functions_of(owner)
+    from cupyx.scipy import sparse
+
     return {
         "version": cupy.__version__,
         "names": public(cupy),
@@ -53,6 +55,8 @@ def collect(cupy) -> dict:
         "ufuncs": sorted(name for name in public(cupy) if isinstance(getattr(cupy, name), cupy.ufunc)),
         "ndarray": public(cupy.ndarray),
         "namespaces": namespaces,
+        "sparse": public(sparse),
+        "csr_matrix": public(sparse.csr_matrix),
         "cuda": public(cupy.cuda),
         "runtime": public(cupy.cuda.runtime),
         "Stream": public(cupy.cuda.Stream),

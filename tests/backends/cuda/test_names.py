@@ -58,6 +58,15 @@ def test_everything_asked_for_is_there():
     assert lacking == {}
 
 
+def test_sparse_matrices_are_there():
+    asked = asked_of({"cupyx_sparse"}, PACKAGE / "backends" / "cuda")
+    assert "csr_matrix" in asked and set(asked) <= set(RECORDED["sparse"])
+    asked = asked_of({"matrix", "product"}, PACKAGE / "backends" / "cuda")
+    of_matrices = {name for name, where in asked.items() if where.startswith("sparse.py") and "." not in name}
+    attributes = {"indptr", "indices", "data"}  # of instances
+    assert {"T", "sort_indices"} <= of_matrices <= attributes | set(RECORDED["csr_matrix"])
+
+
 def test_the_check_sees_what_is_not_there():
     assert not known("geomspace_of_nothing")
     assert not known("cuda.runtime.getNothing")

@@ -15,6 +15,7 @@ import shim
 from strict_cupy import arrays
 from strict_cupy.device import make_cuda
 from strict_cupy.ndarray import call, ndarray, plain, wrap
+from strict_cupy.sparse import make as make_sparse
 
 NAMES = json.loads(Path(__file__).parent.with_name("cupy_names.json").read_text(encoding="utf-8"))
 _KINDS = {kind.name: kind for kind in (
@@ -269,6 +270,8 @@ def make(devices=1):
     cupy.get_default_pinned_memory_pool = lambda: cupy.cuda.pinned_pool
     cupyx = types.ModuleType("cupyx")
     cupyx.errstate = errstate
-    cupy._modules = {"cupy": cupy, "cupy.linalg": cupy.linalg, "cupy.fft": cupy.fft, "cupy.cuda": cupy.cuda, "cupyx": cupyx,
+    cupyx.scipy = types.ModuleType("cupyx.scipy")
+    cupyx.scipy.sparse = make_sparse()
+    cupy._modules = {"cupy": cupy, "cupy.linalg": cupy.linalg, "cupy.fft": cupy.fft, "cupy.cuda": cupy.cuda, "cupyx": cupyx, "cupyx.scipy": cupyx.scipy, "cupyx.scipy.sparse": cupyx.scipy.sparse,
                      "cupy.lib": cupy.lib, "cupy.lib.stride_tricks": cupy.lib.stride_tricks}  # fmt: skip
     return cupy
