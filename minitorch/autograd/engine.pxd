@@ -34,6 +34,7 @@ cdef class Task:
     @cython.locals(accumulates=cython.bint)
     cdef object finish_leaf(self, object key)
 
+cdef object added(TensorBase old, object grad)
 cdef object accumulate_into(TensorBase leaf, object grad, bint create_graph)
 cdef object retain(TensorBase tensor, object grad, bint create_graph)
 cdef bint is_owned(TensorBase tensor, Py_ssize_t references)

@@ -362,7 +362,12 @@ def accumulate_into(leaf, grad, create_graph):
             old.add_(grad)
         return
     tensor: TensorBase = grad
-    if not create_graph and is_owned(tensor, _references_at_leaf) and tensor.handle.strides == leaf.handle.strides:
+    if (
+        not create_graph
+        and not (tensor.key_set | leaf.key_set) & _SPARSE
+        and is_owned(tensor, _references_at_leaf)
+        and tensor.handle.strides == leaf.handle.strides
+    ):
         leaf.grad_slot = bare_copy(tensor)
     elif (
         not create_graph

@@ -31,6 +31,13 @@ from minitorch.ops.families import load_families
 from minitorch.ops.registry import DECLARATIONS
 from minitorch.tensor.base import new_tensor
 
+# They share memory but are no views (spec A7): what a sparse tensor is made of has no history, except for `values`.
+_NO_VIEWS = frozenset(
+    (
+        "detach", "lift_fresh", "_indices", "_values", "indices", "crow_indices", "ccol_indices", "row_indices", "col_indices",
+    )
+)  # fmt: skip
+
 
 def _register_operator(name: str, declaration: Any, op: Operator) -> None:
     if "CompositeImplicitAutograd" in op.kernels:
@@ -57,7 +64,7 @@ def _register_operator(name: str, declaration: Any, op: Operator) -> None:
         op.register("ADInplaceOrView", InplaceBookkeeping())
         return
     op.register("Autograd", AutogradKernel(DERIVATIVES.get(name)))
-    if is_view(declaration) and name not in ("detach", "lift_fresh"):  # they share memory but are no views (spec A7)
+    if is_view(declaration) and name not in _NO_VIEWS:
         op.register("ADInplaceOrView", ViewBookkeeping())
 
 

@@ -6,13 +6,13 @@ import weakref
 from typing import Any
 
 from minitorch.autograd.grad_mode import enable_grad
-from minitorch.core.layout import strided
 from minitorch.core.meta_array import MetaArray
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, PYTHON_KEYS, ZERO_TENSOR
 from minitorch.dispatch.tensor_keys import inference_keys, tensor_keys
 from minitorch.fake.exceptions import UnsupportedFakeTensorException
 from minitorch.fake.fake_tensor import LAZY_BITS, FakeTensor, claimed, wrapped
 from minitorch.tensor.base import TensorBase, is_plain, make_storage, new_tensor
+from minitorch.tensor.components import ComponentHandle, tensor_of
 from minitorch.tensor.memory import memory_of
 from minitorch.tensor.tensor import Tensor
 from minitorch.tensor.wrapper import WrapperHandle
@@ -60,7 +60,7 @@ class FakeTensorConverter:
         Raises
         ------
         UnsupportedFakeTensorException
-            If it is of a class with handlers of its own, sparse, or belongs to a transform.
+            If it is of a class with handlers of its own, quantized, or belongs to a transform.
         """
         _check(real)
         found = self._made.get(id(real)) if remember else None
@@ -84,6 +84,11 @@ class FakeTensorConverter:
 
     def _made_of(self, mode: Any, real: Any, sizes: Any, remember: bool) -> FakeTensor:
         handle = real.handle
+        if isinstance(handle, ComponentHandle):
+            parts = [
+                self.from_real_tensor(mode, part, remember=remember, grad=False) for part in handle.components()
+            ]  # sizes stay what they are: those of the indices say how many values there are
+            return tensor_of(handle.with_components(tuple(parts)))
         zero = bool(real.key_set & ZERO_TENSOR)
         offset, nbytes = 0, None
         shares = not zero and (remember or real.storage_cell is not None)
@@ -154,8 +159,6 @@ def _check(real: Any) -> None:
         raise UnsupportedFakeTensorException(
             "from_tensor(): the tensor belongs to a transform or to functionalization. Convert it before."
         )
-    if real.layout is not strided:
-        raise UnsupportedFakeTensorException(f"from_tensor(): there are no fake tensors of layout {real.layout}")
     if real.is_quantized:
         raise UnsupportedFakeTensorException("from_tensor(): there are no fake quantized tensors")
 

@@ -20,6 +20,7 @@ from minitorch.dispatch.mode_stack import disable_all_modes
 from minitorch.dispatch.tensor_keys import inference_keys, python_keys, tensor_keys
 from minitorch.ops.overriding import disabled_torch_function_impl
 from minitorch.tensor.base import TensorBase
+from minitorch.tensor.components import ComponentHandle, tensor_of
 from minitorch.tensor.copying import _copy_storage, attributes_of, deepcopy
 from minitorch.tensor.tensor import Tensor
 
@@ -188,9 +189,13 @@ class FakeTensor(Tensor):
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment: "
                 "copy tensor.detach() instead"
             )
-        result = TensorBase.__new__(FakeTensor)
-        result.handle, result.key_set = self.handle, self.key_set
-        result.storage_cell = _copy_storage(self.storage_of(), memo)
+        if isinstance(self.handle, ComponentHandle):
+            parts = [part.__deepcopy__(memo) for part in self.handle.components()]
+            result = tensor_of(self.handle.with_components(tuple(parts)))
+        else:
+            result = TensorBase.__new__(FakeTensor)
+            result.handle, result.key_set = self.handle, self.key_set
+            result.storage_cell = _copy_storage(self.storage_of(), memo)
         if self.requires_grad:
             result._set_requires_grad(True)
         memo[id(self)] = result
@@ -220,8 +225,10 @@ class FakeTensor(Tensor):
         )
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        from minitorch.tensor.printing import _history
+        from minitorch.tensor.printing import _history, tensor_text
 
+        if isinstance(self.handle, ComponentHandle):
+            return f"Parameter({tensor_text(self)})" if self._is_param else tensor_text(self)
         parts = ["..."]
         if self.device.type != "cpu":
             parts.append(f"device='{self.device}'")

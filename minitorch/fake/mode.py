@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from minitorch.core.layout import strided
+from minitorch.core.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from minitorch.core.pytree import tree_leaves, tree_map
 from minitorch.dispatch.fake_impl import run_fake_impl
 from minitorch.dispatch.mode_stack import InfraSlot, disable_all_modes, infra_mode, mode_stack, set_mode_stack
@@ -37,6 +37,7 @@ from minitorch.fake.stand_ins import META_DEVICE, StandIns
 from minitorch.modes.dispatch_mode import TorchDispatchMode
 from minitorch.tensor.base import TensorBase
 
+_LAYOUTS = (None, strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
 _LIFTS = frozenset(("aten::lift_fresh", "aten::lift_fresh_copy", "aten::lift"))
 
 
@@ -319,7 +320,7 @@ def _is_pure(func: Any, kwargs: dict) -> bool:
 
 def _refuse_layouts(func: Any, kwargs: dict) -> None:
     layout = kwargs.get("layout")
-    if layout is not None and layout is not strided:
+    if layout not in _LAYOUTS:
         raise UnsupportedFakeTensorException(f"{func}: there are no fake tensors of layout {layout}")
 
 

@@ -17,6 +17,7 @@ from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW
 from minitorch.dispatch.tensor_keys import inference_keys, tensor_keys
 from minitorch.fake.fake_tensor import LAZY_BITS, FakeArray, wrapped
 from minitorch.tensor.base import TensorBase, new_tensor
+from minitorch.tensor.components import ComponentHandle, tensor_of
 
 _META = tensor_keys("Dense", "Meta")
 _INFERENCE = inference_keys(_META)
@@ -49,7 +50,13 @@ class StandIns:
 
     def _of(self, fake: Any) -> Any:
         pair = self._pairs.get(id(fake))
-        if pair is None:
+        if pair is None and isinstance(fake.handle, ComponentHandle):
+            inside = tuple([self._of(part) for part in fake.handle.components()])
+            stand_in = tensor_of(fake.handle.with_components(inside))
+            stand_in.version_counter = fake.version_counter
+            pair = self._pairs[id(fake)] = fake, stand_in
+            self._fake_of[id(stand_in)] = fake
+        elif pair is None:
             keys = _META if fake.key_set & AD_INPLACE_OR_VIEW else _INFERENCE
             stand_in = new_tensor(fake.handle, keys | (fake.key_set & LAZY_BITS))
             stand_in.storage_cell = fake.storage_cell
@@ -60,7 +67,10 @@ class StandIns:
 
     def settle(self) -> None:
         """Carry over to the fake tensors what the call did to their stand-ins."""
-        for fake, stand_in in self._pairs.values():
+        for fake, stand_in in tuple(self._pairs.values()):
+            if isinstance(fake.handle, ComponentHandle):
+                self._settle_components(fake, stand_in)
+                continue
             if stand_in.handle is not fake.handle:
                 fake.handle = FakeArray.of(stand_in.handle, fake.handle.device, self.mode)
                 fake.shape_cache = None
@@ -68,6 +78,16 @@ class StandIns:
                 fake.storage_cell = stand_in.storage_cell
             if fake.version_counter is None and stand_in.version_counter is not None:
                 fake.version_counter = stand_in.version_counter
+
+    def _settle_components(self, fake: Any, stand_in: Any) -> None:
+        """Carry over what the call made of a tensor of components: others, perhaps of another size."""
+        fake.handle.assign(self._components_left(stand_in.handle, fake.device))
+        fake.shape_cache = None
+        if fake.version_counter is None and stand_in.version_counter is not None:
+            fake.version_counter = stand_in.version_counter
+
+    def _components_left(self, handle: Any, device: Any) -> Any:
+        return handle.with_components(tuple([self._leave_one(part, device) for part in handle.components()]))
 
     def leave(self, result: Any, device_of: Callable[[int], Any]) -> Any:
         """Return a result with fake tensors for the meta tensors in it."""
@@ -83,6 +103,8 @@ class StandIns:
         found = self._fake_of.get(id(value))
         if found is not None:
             return found
+        if isinstance(value.handle, ComponentHandle):
+            return tensor_of(self._components_left(value.handle, device))
         if not isinstance(value.handle, MetaArray):
             return self.mode.converter.from_real_tensor(self.mode, value, remember=False)
         return wrapped(value, device, self.mode)

@@ -16,3 +16,4 @@ from minitorch.optim.radam import RAdam
 from minitorch.optim.rmsprop import RMSprop
 from minitorch.optim.rprop import Rprop
 from minitorch.optim.sgd import SGD
+from minitorch.optim.sparse_adam import SparseAdam

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from minitorch.ops.functions import full_like
-from minitorch.optim.optimizer import Optimizer, check, check_lr, number, per_parameter
+from minitorch.optim.optimizer import Optimizer, check, check_lr, number, per_parameter, with_values
 
 __all__ = ["Adagrad"]
 
 
 class Adagrad(Optimizer):
     """Steps divided by the root of the summed squares of gradients (Duchi et al., 2011).
+
+    A sparse gradient changes what it has entries for.
 
     Parameters
     ----------
@@ -65,7 +67,7 @@ class Adagrad(Optimizer):
     def step(self, closure: Callable | None = None) -> Any:
         """Update the parameters once; return the loss of `closure`."""
         loss = self._loss_of(closure)
-        per_parameter(self, _update)
+        per_parameter(self, _update, sparse=True)
         return loss
 
 
@@ -75,8 +77,17 @@ def _update(parameter: Any, grad: Any, state: dict, group: dict) -> None:
         state["sum"] = full_like(parameter, group["initial_accumulator_value"])
     state["step"].add_(1)
     if group["weight_decay"] != 0:
+        if grad.is_sparse:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
         grad = grad.add(parameter, alpha=group["weight_decay"])
     rate = group["lr"] / (1 + (state["step"].item() - 1) * group["lr_decay"])
     total = state["sum"]
+    if grad.is_sparse:
+        grad = grad.coalesce()
+        values = grad.values()
+        total.add_(with_values(grad, values * values))
+        root = total.sparse_mask(grad).values().sqrt().add_(group["eps"])
+        parameter.add_(with_values(grad, values / root), alpha=-rate)
+        return
     total.addcmul_(grad, grad, value=1)
     parameter.addcdiv_(grad, total.sqrt().add_(group["eps"]), value=-rate)

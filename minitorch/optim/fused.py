@@ -12,6 +12,7 @@ from minitorch.autograd.grad_mode import no_grad
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops.functions import zeros, zeros_like
 from minitorch.tensor.base import TensorBase, is_plain
+from minitorch.tensor.components import has_components
 
 _SGD = OPERATORS["aten::_fused_sgd_"]
 _ADAM = OPERATORS["aten::_fused_adam_"]
@@ -33,6 +34,7 @@ def fusable(optimizer: Any) -> bool:
             if (
                 not _is_taken(parameter)
                 or not _is_taken(grad)
+                or has_components(grad)  # a sparse one
                 or parameter.dtype.name not in _TYPES
                 or parameter.device.type not in _DEVICES
                 or (device is not None and parameter.device != device)  # one call takes the lists of one device

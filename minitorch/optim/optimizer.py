@@ -11,6 +11,7 @@ from typing import Any
 
 from minitorch.autograd.grad_mode import enable_grad, no_grad
 from minitorch.autograd.hooks import RemovableHandle, add_hook
+from minitorch.ops.functions import _sparse_coo_tensor_unsafe
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.creation import tensor
 from minitorch.tensor.tensor import Tensor
@@ -366,10 +367,20 @@ def number(value: float) -> Any:
     return tensor(value)
 
 
-def per_parameter(optimizer: Optimizer, update: Callable) -> None:
+def with_values(sparse: Tensor, values: Tensor) -> Tensor:
+    """Return the coalesced tensor with the indices of another, and other values."""
+    return _sparse_coo_tensor_unsafe(sparse.indices(), values, sparse.shape, is_coalesced=True)
+
+
+def per_parameter(optimizer: Optimizer, update: Callable, sparse: bool = False) -> None:
     """Call ``update(parameter, gradient, state, group)`` for each parameter with a gradient.
 
     The gradient is that of what is minimized: negated for groups with ``maximize``.
+
+    Parameters
+    ----------
+    sparse : bool
+        Whether `update` takes sparse gradients.
     """
     with no_grad():
         for group in optimizer.param_groups:
@@ -377,10 +388,10 @@ def per_parameter(optimizer: Optimizer, update: Callable) -> None:
             for parameter in group["params"]:
                 grad = parameter.grad
                 if grad is not None:
-                    if grad.is_sparse:
-                        raise RuntimeError(
-                            f"{type(optimizer).__name__} does not support sparse gradients"
-                        )
+                    if not sparse and grad.is_sparse:
+                        name = type(optimizer).__name__
+                        instead = ", please consider SparseAdam instead" if name in ("Adam", "AdamW") else ""
+                        raise RuntimeError(f"{name} does not support sparse gradients{instead}")
                     update(parameter, -grad if maximize else grad, optimizer.state[parameter], group)
 
 

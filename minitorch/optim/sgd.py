@@ -14,6 +14,9 @@ __all__ = ["SGD"]
 class SGD(Optimizer):
     """Gradient descent, with momentum.
 
+    A sparse gradient changes the rows that it has entries for; its momentum is sparse too.  With `weight_decay` it is an
+    error: the sum would be dense.
+
     Parameters
     ----------
     params : iterable of Tensor or dict
@@ -74,7 +77,7 @@ class SGD(Optimizer):
         if fusable(self):
             sgd_step(self)
         else:
-            per_parameter(self, _update)
+            per_parameter(self, _update, sparse=True)
         return loss
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from minitorch.core.device import device
 from minitorch.core.dtype import DTYPES, dtype
-from minitorch.core.layout import LAYOUTS
+from minitorch.core.layout import LAYOUTS, layout, sparse_coo
 from minitorch.core.memory_format import MEMORY_FORMATS
 from minitorch.core.size import Size
 from minitorch.serialization.names import storage_kinds
@@ -142,6 +142,29 @@ def rebuild_meta_tensor(element: Any, size: Any, stride: Any, requires_grad: Any
     return _with_gradient(empty_strided(size, stride, dtype=element, device="meta"), requires_grad)
 
 
+def rebuild_sparse(kept: Any, data: Any) -> Any:
+    """Return a sparse tensor, with every check: what comes out of a file is trusted by nobody."""
+    from minitorch.sparse.construction import sparse_compressed_tensor, sparse_coo_tensor
+
+    if not isinstance(kept, layout) or not isinstance(data, tuple) or not 3 <= len(data) <= 4:
+        raise DamagedFile("load(): a sparse tensor of the file has no layout or no parts")
+    parts, size, coalesced = data[:-1], data[-1], None
+    if kept is sparse_coo and len(data) == 4:
+        parts, size, coalesced = data[:2], data[2], data[3]
+    wanted = 2 if kept is sparse_coo else 3
+    if len(parts) != wanted or not all(isinstance(part, TensorBase) for part in parts) or not isinstance(size, (tuple, list)):
+        raise DamagedFile(f"load(): a {kept} tensor of the file has parts that are not what it is made of")
+    if coalesced not in (None, True, False):
+        raise DamagedFile("load(): a sparse tensor of the file does not say whether it is coalesced")
+    size = _sizes(tuple(size), "sizes")
+    try:
+        if kept is sparse_coo:
+            return sparse_coo_tensor(*parts, size, is_coalesced=coalesced, check_invariants=True)
+        return sparse_compressed_tensor(*parts, size, layout=kept, check_invariants=True)
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+        raise DamagedFile(f"load(): a {kept} tensor of the file is damaged ({error})") from error
+
+
 def rebuild_parameter(data: Any, requires_grad: Any, hooks: Any) -> Any:
     from minitorch.nn.parameter import Parameter
 
@@ -225,7 +248,7 @@ class _TensorType:
 TENSOR_TYPE = _TensorType()
 
 REBUILDERS = (
-    rebuild_tensor, rebuild_tensor_v2, rebuild_tensor_v3, rebuild_meta_tensor, rebuild_parameter,
+    rebuild_tensor, rebuild_tensor_v2, rebuild_tensor_v3, rebuild_sparse, rebuild_meta_tensor, rebuild_parameter,
     rebuild_parameter_with_state,
 )
 
@@ -237,6 +260,7 @@ def allowed_globals() -> dict[tuple[str, str], Any]:
         (utils, "_rebuild_tensor"): rebuild_tensor,
         (utils, "_rebuild_tensor_v2"): rebuild_tensor_v2,
         (utils, "_rebuild_tensor_v3"): rebuild_tensor_v3,
+        (utils, "_rebuild_sparse_tensor"): rebuild_sparse,
         (utils, "_rebuild_meta_tensor_no_storage"): rebuild_meta_tensor,
         (utils, "_rebuild_parameter"): rebuild_parameter,
         (utils, "_rebuild_parameter_with_state"): rebuild_parameter_with_state,

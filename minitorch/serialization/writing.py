@@ -20,12 +20,14 @@ from minitorch.dispatch.keys import CONJUGATE, NEGATIVE
 from minitorch.serialization.archive import replace_file, write_archive
 from minitorch.serialization.names import DTYPE_GLOBALS, STORAGE_GLOBALS, UNTYPED, Global
 from minitorch.tensor.base import TensorBase, new_tensor
+from minitorch.tensor.components import ComponentHandle
 from minitorch.tensor.copying import attributes_of, refuse_zeros
 from minitorch.tensor.memory import memory_of
 from minitorch.tensor.storage import UntypedStorage
 
 _REBUILD_V2 = Global("torch._utils", "_rebuild_tensor_v2")
 _REBUILD_V3 = Global("torch._utils", "_rebuild_tensor_v3")
+_REBUILD_SPARSE = Global("torch._utils", "_rebuild_sparse_tensor")
 _REBUILD_META = Global("torch._utils", "_rebuild_meta_tensor_no_storage")
 _REBUILD_PARAMETER = Global("torch._utils", "_rebuild_parameter")
 _REBUILD_PARAMETER_STATE = Global("torch._utils", "_rebuild_parameter_with_state")
@@ -162,10 +164,21 @@ class _Pickler(_PythonPickler):
         kind = _TENSOR if cls.__module__ == "minitorch.tensor.tensor" else cls
         return _REBUILD_TYPE, (function, kind, parts, state)
 
+    def component_parts(self, tensor: Any) -> tuple:
+        """Return the function and arguments that rebuild a tensor that is made of others."""
+        handle = tensor.handle
+        if handle.functionality == "Sparse":
+            return _REBUILD_SPARSE, (tensor.layout, (*handle.components(), tensor.shape, handle.coalesced))
+        if handle.functionality == "SparseCsr":
+            return _REBUILD_SPARSE, (tensor.layout, (*handle.components(), tensor.shape))
+        raise NotImplementedError(f"save(): a tensor of {type(handle).__name__} has no form in a file yet; dequantize() it first")
+
     def parts(self, tensor: Any) -> tuple:
         """Return the function and arguments that rebuild a plain tensor over its storage."""
         refuse_zeros(tensor)
         handle = tensor.handle
+        if isinstance(handle, ComponentHandle):
+            return self.component_parts(tensor)
         shape, itemsize = tuple(handle.shape), handle.itemsize
         requires_grad = bool(tensor.requires_grad)
         if isinstance(handle, MetaArray):

@@ -110,7 +110,7 @@ def coo_checked(
     check(indices.ndim == 2, f"indices must be sparse_dim x nnz, but got: {list(indices.shape)}")
     if size is None:
         invariants.check_index_sign(indices)
-        highest = F.amax(indices, [1]).tolist() if indices.numel() else [-1] * indices.shape[0]
+        highest = F.amax(invariants.needing_values(indices), [1]).tolist() if indices.numel() else [-1] * indices.shape[0]
         size = [*(n + 1 for n in highest), *values.shape[1:]]
     size = list(size)
     invariants.check_size("sparse_coo_tensor", size)

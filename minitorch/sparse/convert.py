@@ -1,5 +1,8 @@
 """Conversions between layouts, as functions of tensors without history.
 
+Of tensors without elements (meta, fake) it is not known how many of them are not zero: as in PyTorch a result has no values
+where that is asked, and keeps those that there are where it is not.
+
 Note [Entries]
     A compressed tensor of any batch dimensions is taken for one of a single batch dimension: an *entry* has a batch, an
     outer place (which row of a layout by rows, counted in blocks), an inner one and a value, whose first dimensions are
@@ -25,6 +28,7 @@ from minitorch.sparse.handles import (
     is_compressed,
     is_coo,
 )
+from minitorch.tensor.wrapper import has_values
 
 METHOD_OF = {
     sparse_csr: "to_sparse_csr", sparse_csc: "to_sparse_csc", sparse_bsr: "to_sparse_bsr", sparse_bsc: "to_sparse_bsc",
@@ -92,6 +96,9 @@ def _add_at(target: Any, positions: Any, values: Any) -> Any:
 def dense_to_coo(dense: Any, sparse_dim: int | None = None) -> Any:
     """Return a dense tensor as one of layout ``sparse_coo``, whose last dimensions are dense."""
     sparse_dim = dense.ndim if sparse_dim is None else sparse_dim
+    if not has_values(dense):
+        indices = F.new_empty(dense, [sparse_dim, 0], dtype=int64)
+        return coo(dense.shape, indices, F.new_empty(dense, [0, *dense.shape[sparse_dim:]]), True)
     mask = F.ne(dense, 0)
     if sparse_dim < dense.ndim:
         mask = F.any(F.flatten(mask, sparse_dim), -1)
@@ -125,7 +132,7 @@ def coalesced(tensor: Any) -> Any:
     handle: CooHandle = tensor.handle
     if handle.coalesced:
         return tensor
-    if handle.nnz < 2:
+    if handle.nnz < 2 or not has_values(tensor):
         return coo(handle.shape, F.clone(handle.indices), F.clone(handle.values), True)
     sizes = handle.shape[: handle.sparse_dim]
     positions = linear_positions(handle.indices, sizes)
@@ -226,7 +233,7 @@ def compress(entries: Entries, layout: Any, index_dtype: Any) -> Any:
     starts = F.mul(F.arange(count, dtype=int64, device=outer.device), outer_count)
     own = F.index(offsets, [F.add(F.unsqueeze(starts, 1), F.arange(outer_count + 1, dtype=int64, device=outer.device))])
     own = F.sub(own, F.slice(own, 1, 0, 1))
-    if count and not outer.is_meta:
+    if count and has_values(outer):
         check(bool(F.all(F.eq(F.select(own, 1, -1), per_batch))), "Expect the same number of specified elements per batch.")
     return compressed(
         layout, shape, F.reshape(own, [*batches, outer_count + 1]).to(index_dtype),
@@ -259,6 +266,11 @@ def _blocked(entries: Entries, block: tuple, by_rows: bool) -> Entries:
     """Return entries that are elements as blocks, in the order of a layout."""
     height, width = block
     values = entries.values
+    if not has_values(entries.row):  # how many blocks there are is not known
+        nothing = F.new_empty(entries.row, [0])
+        empty = F.new_empty(values, [0, height, width, *values.shape[1:]])
+        rows, columns = entries.rows // height, entries.columns // width
+        return Entries(entries.batches, rows, columns, nothing, nothing, nothing, empty)
     blocks = Entries(
         entries.batches, entries.rows // height, entries.columns // width, entries.batch,
         F.floor_divide(entries.row, height), F.floor_divide(entries.column, width), values,
@@ -346,6 +358,10 @@ def dense_to_compressed(dense: Any, layout: Any, blocksize: Any = None, dense_di
     if mask.ndim > 3:
         mask = F.any(F.flatten(mask, 3), -1)
     by_rows = layout in BY_ROWS
+    if not has_values(dense):
+        nothing = F.new_empty(flat, [0], dtype=int64)
+        empty = F.new_empty(flat, [0, *flat.shape[3:]])
+        return compress(Entries(batches, rows, columns, nothing, nothing, nothing, empty), layout, int64)
     batch, outer, inner = F.unbind(F.nonzero(mask if by_rows else F.transpose(mask, 1, 2)), 1)
     row, column = (outer, inner) if by_rows else (inner, outer)
     entries = Entries(batches, rows, columns, batch, row, column, F.index(flat, [batch, row, column]))

@@ -14,7 +14,7 @@ from minitorch.core.dtype import bool_, get_default_complex_dtype, get_default_d
 from minitorch.core.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from minitorch.tensor.components import ComponentHandle, tensor_of
 from minitorch.tensor.printing import array_text
-from minitorch.tensor.wrapper import host_array
+from minitorch.tensor.wrapper import has_values, host_array
 
 BY_ROWS = (sparse_csr, sparse_bsr)
 BLOCKED = (sparse_bsr, sparse_bsc)
@@ -47,6 +47,9 @@ class CooHandle(ComponentHandle):
         self.values = values
         self.coalesced = coalesced
 
+    def __reduce__(self) -> tuple:
+        return CooHandle, (self.shape, self.indices, self.values, self.coalesced)
+
     @property
     def dtype(self) -> Any:
         return self.values.handle.dtype
@@ -77,7 +80,7 @@ class CooHandle(ComponentHandle):
 
     def printed(self, indent: int) -> tuple[str, list[str], bool]:
         parts = {"indices": self.indices, "values": self.values}
-        return component_text(parts, indent), _facts(self, not self.values.is_meta), True
+        return component_text(parts, indent), _facts(self), True
 
     def assign(self, other: CooHandle) -> None:
         """Take over what `other` consists of."""
@@ -112,6 +115,14 @@ class CompressedHandle(ComponentHandle):
         self.compressed = compressed
         self.plain = plain
         self.values = values
+
+    def __reduce__(self) -> tuple:
+        return CompressedHandle, (self.declared_layout, self.shape, *self.components())
+
+    @property
+    def strides(self) -> tuple:
+        name = self.declared_layout.name.removeprefix("sparse_").upper()
+        raise RuntimeError(f"Sparse {name} tensors do not have strides: the elements of their values have, see values().stride()")
 
     @property
     def dtype(self) -> Any:
@@ -156,7 +167,7 @@ class CompressedHandle(ComponentHandle):
     def printed(self, indent: int) -> tuple[str, list[str], bool]:
         outer, inner = ("crow_indices", "col_indices") if self.by_rows else ("ccol_indices", "row_indices")
         parts = {outer: self.compressed, inner: self.plain, "values": self.values}
-        return component_text(parts, indent), _facts(self, True), False
+        return component_text(parts, indent), _facts(self), False
 
     def assign(self, other: CompressedHandle) -> None:
         """Take over what `other` consists of."""
@@ -169,18 +180,19 @@ def component_text(parts: dict[str, Any], indent: int) -> str:
     texts = []
     for name, part in parts.items():
         prefix = f"{name}=tensor("
-        if part.is_meta or not part.numel():
-            contents = f"{'...' if part.is_meta else '[]'}, size={tuple(part.shape)}"
+        known = has_values(part)
+        if not known or not part.numel():
+            contents = f"{'[]' if known else '...'}, size={tuple(part.shape)}"
         else:
             contents = array_text(host_array(part), indent + len(prefix))
         texts.append(f"{prefix}{contents})")
     return (",\n" + " " * indent).join(texts)
 
 
-def _facts(handle: Any, with_nnz: bool) -> list[str]:
+def _facts(handle: Any) -> list[str]:
     dtype = handle.values.dtype
     facts = [f"size={tuple(handle.shape)}"]
-    if with_nnz:
+    if has_values(handle.values):
         facts.append(f"nnz={handle.nnz}")
     if dtype not in (get_default_dtype(), get_default_complex_dtype(), int64, bool_):
         facts.append(f"dtype={dtype}")
@@ -188,8 +200,8 @@ def _facts(handle: Any, with_nnz: bool) -> list[str]:
 
 
 def coo(shape: Any, indices: Any, values: Any, coalesced: bool = False) -> Any:
-    """Return a tensor of layout ``sparse_coo``, unchecked; see `CooHandle`."""
-    return tensor_of(CooHandle(shape, indices, values, coalesced))
+    """Return a tensor of layout ``sparse_coo``, unchecked; see `CooHandle`.  Of fewer than two values it is coalesced."""
+    return tensor_of(CooHandle(shape, indices, values, coalesced or values.shape[0] < 2))
 
 
 def compressed(layout: Any, shape: Any, compressed_indices: Any, plain_indices: Any, values: Any) -> Any:

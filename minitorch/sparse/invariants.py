@@ -15,6 +15,7 @@ from functools import wraps
 from typing import Any
 
 from minitorch.core.dtype import int32, int64
+from minitorch.errors import NeedsElementsError
 from minitorch.ops import functions as F
 from minitorch.ops.shapes.common import check
 from minitorch.sparse.convert import linear_positions, product
@@ -302,6 +303,13 @@ def _check_sorted(compressed: Any, plain: Any, outer: int, inner_name: str, oute
     )
 
 
+def needing_values(indices: Any) -> Any:
+    """Return indices that a size is to be found from; raise where they have no elements."""
+    if not has_values(indices):
+        raise NeedsElementsError("sparse constructors", "the size, which is not given,")
+    return indices
+
+
 def inferred_size(compressed: Any, plain: Any, values: Any, layout: Any) -> list[int]:
     """Return the smallest size that compressed and plain indices fit in."""
     check_compressed_parts(compressed, plain, values, layout)
@@ -310,7 +318,7 @@ def inferred_size(compressed: Any, plain: Any, values: Any, layout: Any) -> list
     block = tuple(values.shape[first : first + 2]) if layout in BLOCKED else (1, 1)
     dense = list(values.shape[first + (2 if layout in BLOCKED else 0) :])
     outer = compressed.shape[-1] - 1
-    inner = int(F.amax(plain)) + 1 if plain.numel() else 0
+    inner = int(F.amax(needing_values(plain))) + 1 if plain.numel() else 0
     rows, columns = (outer, inner) if layout in BY_ROWS else (inner, outer)
     return [*compressed.shape[:batch_dim], rows * block[0], columns * block[1], *dense]
 

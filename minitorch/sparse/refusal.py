@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.backends.policy import densify_policy, note_fallback
 from minitorch.dispatch.keys import AUTOGRAD_KEYS, BACKEND_MASK, BACKENDS
 from minitorch.dispatch.local_state import ExcludeKeysGuard
 from minitorch.dispatch.operator import Kernel
@@ -50,6 +49,8 @@ def densified(op: Any, entry: Any, args: tuple, kwargs: dict | None, reason: str
     NotImplementedError
         Under the policy ``"error"``; and for operators that write into a sparse argument or return a view of it.
     """
+    from minitorch.backends.policy import densify_policy, note_fallback  # it is beside this package, not below it
+
     found: list = []
     _map(lambda value: found.append(value) if is_sparse(value) else None, [*args, *(kwargs or {}).values()])
     asked = found[0].layout if found else (kwargs or {}).get("layout")

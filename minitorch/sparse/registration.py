@@ -31,6 +31,7 @@ FAMILIES = (
     "masks",
     "products",
     "reductions",
+    "resizing",
     "selection",
     "shapes",
     "softmax",

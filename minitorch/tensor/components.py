@@ -18,9 +18,9 @@ from typing import Any
 
 from minitorch.core.layout import strided
 from minitorch.core.meta_array import Geometry, contiguous_strides
-from minitorch.dispatch.keys import BACKEND_MASK, BACKENDS
+from minitorch.dispatch.keys import BACKEND_MASK, BACKENDS, PYTHON
 from minitorch.dispatch.local_state import current
-from minitorch.dispatch.tensor_keys import inference_keys, tensor_keys
+from minitorch.dispatch.tensor_keys import inference_keys, python_keys, tensor_keys
 from minitorch.tensor.base import TensorBase, new_tensor
 
 # Functionality -> the module that registers its kernels, by ``register()``.
@@ -71,6 +71,13 @@ class ComponentHandle(Geometry):
     def declared_device(self) -> Any:
         return self.components()[-1].device
 
+    device = declared_device
+
+    @property
+    def mode(self) -> Any:
+        """The mode that the components belong to, if they are fake tensors."""
+        return self.components()[-1].handle.mode
+
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise TypeError(f"a {self.declared_layout} tensor has no memory that NumPy could read: use to_dense() or dequantize()")
 
@@ -84,14 +91,20 @@ def load_kernels(functionality: str) -> None:
 
 
 def tensor_of(handle: ComponentHandle) -> Any:
-    """Return a tensor around a handle, with the key set that goes with it and with its components' device."""
+    """Return a tensor around a handle, with the key set that goes with it and with its components' device and class."""
     load_kernels(handle.functionality)
-    backend = (handle.components()[-1].key_set & BACKEND_MASK).bit_length() - 1
+    part = handle.components()[-1]
+    backend = (part.key_set & BACKEND_MASK).bit_length() - 1
     found = _keys.get((handle.functionality, backend))
     if found is None:
         keys = tensor_keys(handle.functionality, BACKENDS[backend])
         found = _keys[handle.functionality, backend] = keys, inference_keys(keys)
-    return new_tensor(handle, found[1] if current().inference_mode else found[0])
+    keys = found[1] if current().inference_mode else found[0]
+    if part.key_set & PYTHON and part._handle_is_all:  # made of fake tensors, and so a fake tensor
+        result = TensorBase.__new__(type(part))
+        result.handle, result.key_set = handle, python_keys(keys)
+        return result
+    return new_tensor(handle, keys)
 
 
 def has_components(value: Any) -> bool:

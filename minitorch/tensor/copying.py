@@ -24,6 +24,7 @@ from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, CONJUGATE
 from minitorch.dispatch.local_state import ExcludeKeysGuard, current
 from minitorch.dispatch.tensor_keys import inference_keys, tensor_keys
 from minitorch.tensor.base import Storage, make_storage, new_tensor
+from minitorch.tensor.components import ComponentHandle, tensor_of
 from minitorch.tensor.creation import wrap
 from minitorch.tensor.memory import Memory, memory_of, memory_of_backend, memory_of_root
 from minitorch.tensor.operators import F
@@ -176,7 +177,12 @@ def _parts(tensor: Any) -> tuple:
 
 def _is_registered(tensor: Any) -> bool:
     """Return whether the tensor's memory is that of a backend which is known by its handles."""
-    return isinstance(tensor.handle, memory_of(tensor).array_type)
+    return not isinstance(tensor.handle, ComponentHandle) and isinstance(tensor.handle, memory_of(tensor).array_type)
+
+
+def rebuild_of_components(handle: ComponentHandle, requires_grad: bool) -> Any:
+    """Return a tensor that is made of others."""
+    return tensor_of(handle).requires_grad_(requires_grad)
 
 
 def rebuild_on_device(values: Any, device: str, requires_grad: bool) -> Any:
@@ -210,13 +216,17 @@ def reduce_tensor(tensor: Any) -> tuple:
             False, tensor.requires_grad,
         )  # fmt: skip
         return rebuild_subclass, (make_wrapper_subclass, type(tensor), (type(tensor), *declared), attributes_of(tensor))
+    rebuild: Any
+    args: tuple
     if _is_registered(tensor):
         rebuild, args = rebuild_tensor, _parts(tensor)
+    elif isinstance(tensor.handle, ComponentHandle):
+        rebuild, args = rebuild_of_components, (tensor.handle, tensor.requires_grad)
     else:
         rebuild, args = (
             rebuild_on_device,
             (tensor.detach().cpu(), str(tensor.device), tensor.requires_grad),
-        )  # type: ignore[assignment]
+        )
     cls = type(tensor)
     state = attributes_of(tensor)
     if cls.__name__ == "Tensor" and not state:

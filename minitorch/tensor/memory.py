@@ -11,6 +11,7 @@ from minitorch.core.device import device
 from minitorch.core.meta_array import MetaArray
 from minitorch.dispatch.keys import BACKEND_MASK, BACKENDS
 from minitorch.tensor.base import DEVICE_OF_BACKEND, TensorBase
+from minitorch.tensor.components import ComponentHandle
 from minitorch.tensor.wrapper import WrapperHandle
 
 
@@ -164,11 +165,16 @@ def memory_of(tensor: TensorBase) -> Memory:
     Raises
     ------
     NotImplementedError
-        If the tensor stands for another, and has no memory of its own.
+        If the tensor stands for another or is made of others, and has no memory of its own.
     """
     if isinstance(tensor.handle, WrapperHandle):
         raise NotImplementedError(
             "Cannot access storage of a tensor that doesn't have storage: it belongs to a transform or to functionalization."
+        )
+    if isinstance(tensor.handle, ComponentHandle):
+        raise NotImplementedError(
+            f"Cannot access storage of a {tensor.handle.declared_layout} tensor: it has none of its own, and is made of tensors "
+            "that have. Ask those, such as values(), or convert it with to_dense()."
         )
     if isinstance(tensor.handle, MetaArray):  # whatever device it claims to be on
         return memory_of_backend("Meta")
@@ -180,6 +186,8 @@ def storage_offset(tensor: TensorBase) -> int:
     if isinstance(tensor.handle, WrapperHandle):
         return tensor.handle.storage_offset
     cell = tensor.storage_cell
+    if isinstance(tensor.handle, ComponentHandle):
+        return 0
     if cell is None:
         return 0 if not isinstance(tensor.handle, MetaArray) else tensor.handle.offset // tensor.handle.itemsize
     return memory_of(tensor).offset(cell.root, tensor.handle) // max(tensor.handle.itemsize, 1)

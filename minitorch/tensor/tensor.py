@@ -9,7 +9,7 @@ import numpy as np
 from minitorch.core.device import device as device_class
 from minitorch.core.dtype import DTYPES
 from minitorch.core.dtype import dtype as dtype_class
-from minitorch.core.layout import sparse_coo
+from minitorch.core.layout import sparse_coo, strided
 from minitorch.core.memory_format import channels_last, channels_last_3d, contiguous_format, format_strides
 from minitorch.core.meta_array import is_contiguous
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, CONJUGATE, NEGATIVE, PYTHON, ZERO_TENSOR, functionality_bit
@@ -21,6 +21,7 @@ from minitorch.tensor.subclass import class_keys
 from minitorch.tensor.wrapper import WrapperHandle, host_array
 
 QUANTIZED = functionality_bit("Quantized")
+SPARSE = functionality_bit("Sparse") | functionality_bit("SparseCsr")
 
 class Tensor(TensorBase):
     """A multi-dimensional array of one dtype on one device, with an optional history for gradients.
@@ -126,6 +127,11 @@ class Tensor(TensorBase):
                 raise RuntimeError(
                     f"assigned grad has data of a different type: grad is {value.dtype}, the tensor {self.dtype}"
                 )
+            if value.layout is not self.layout and not _is_layout_of_gradient(value.layout, self.layout):
+                raise RuntimeError(
+                    f"assigned grad has data of a different type: grad has layout {value.layout}, the tensor {self.layout}. "
+                    "Convert it with to_sparse(layout=...) or to_dense() first."
+                )
             if value.device is not self.device:
                 raise RuntimeError(
                     f"assigned grad has data located on a different device: grad is on {value.device}, the tensor on "
@@ -173,6 +179,11 @@ class Tensor(TensorBase):
 
     @property
     def nbytes(self) -> int:
+        if self.key_set & SPARSE and self.layout is sparse_coo:
+            raise RuntimeError(
+                f"nbytes is not defined for {self.layout} tensors: add those of the indices and of the values, or multiply "
+                "numel() by element_size() for the size of a dense tensor"
+            )
         return self.handle.size * self.handle.itemsize
 
     nelement = TensorBase.numel
@@ -213,6 +224,8 @@ class Tensor(TensorBase):
             answer = self.handle.is_contiguous(memory_format)
             if answer is not None:
                 return answer
+        if self.key_set & SPARSE and self.layout is sparse_coo:
+            return False  # as in PyTorch
         if memory_format is contiguous_format:
             return is_contiguous(self.handle)
         rank = {channels_last: 4, channels_last_3d: 5}.get(memory_format)
@@ -320,6 +333,11 @@ class Tensor(TensorBase):
 
     def type(self, dtype: Any = None) -> Any:
         """Return the name of its type (``"torch.FloatTensor"``), or the tensor cast to `dtype`."""
+        if dtype is None and self.key_set & SPARSE:
+            if self.layout is not sparse_coo:
+                raise RuntimeError(f"type(): there is no name for tensors of layout {self.layout}; ask dtype and layout")
+            prefix = "torch.sparse." if self.device.type == "cpu" else f"torch.{self.device.type}.sparse."
+            return f"{prefix}{self.dtype.scalar_name}Tensor"
         if dtype is None:
             prefix = "torch." if self.device.type == "cpu" else f"torch.{self.device.type}."
             return f"{prefix}{self.dtype.scalar_name}Tensor"
@@ -392,6 +410,8 @@ class Tensor(TensorBase):
             If it requires grad, or (TypeError) is not in memory that the CPU sees; ``force=True`` detaches and copies.
         """
         self._refuse_subclass("numpy")
+        if self.key_set & SPARSE:
+            raise TypeError(f"can't convert {self.layout} layout tensor to numpy. Use Tensor.to_dense() first.")
         if force:
             return host_array(self)
         if self.requires_grad:
@@ -435,6 +455,11 @@ class Tensor(TensorBase):
 
     def _refuse_export(self) -> None:
         """Raise BufferError where its memory is not what it reads as, or has a history."""
+        if self.key_set & SPARSE:
+            raise BufferError(
+                f"Can't export tensors with layout other than torch.strided, and this one is {self.layout}: export its indices "
+                "and values, or use tensor.to_dense()"
+            )
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.key_set & ZERO_TENSOR:
@@ -456,6 +481,8 @@ class Tensor(TensorBase):
 
     def __dlpack_device__(self) -> tuple:
         handle = self.handle
+        if self.key_set & SPARSE:
+            return handle.components()[-1].__dlpack_device__()
         if not hasattr(handle, "__dlpack_device__"):
             raise ValueError(f"a tensor on {self.device} cannot be exported by DLPack; copy it with Tensor.cpu()")
         return handle.__dlpack_device__()
@@ -555,6 +582,11 @@ class Tensor(TensorBase):
 
     _make_subclass = staticmethod(subclass.make_subclass)
     _make_wrapper_subclass = staticmethod(subclass.make_wrapper_subclass)
+
+
+def _is_layout_of_gradient(layout: Any, own: Any) -> bool:
+    """Return whether a gradient of one layout may belong to a tensor of another one."""
+    return layout is sparse_coo or (own not in (strided, sparse_coo) and layout is not strided)
 
 
 def _legacy_new(args: tuple) -> Any:

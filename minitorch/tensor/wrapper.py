@@ -13,6 +13,7 @@ import numpy as np
 from minitorch.core.meta_array import Geometry, MetaArray
 from minitorch.dispatch.keys import CONJUGATE, NEGATIVE, PYTHON_KEYS, ZERO_TENSOR
 from minitorch.tensor.base import TensorBase
+from minitorch.tensor.components import ComponentHandle
 from minitorch.tensor.operators import F
 
 
@@ -31,6 +32,11 @@ def host_array(tensor: Any) -> Any:
         tensor = tensor.handle.readable()
     if tensor.key_set & PYTHON_KEYS and isinstance(tensor.handle, MetaArray):
         return _elements_by_handlers(tensor)
+    if isinstance(tensor.handle, ComponentHandle):
+        raise RuntimeError(
+            f"Cannot read the elements of a {tensor.layout} tensor one after the other: it has no memory of its own. Use "
+            "to_dense() first."
+        )
     return (F.clone(tensor) if tensor.key_set & (CONJUGATE | NEGATIVE | ZERO_TENSOR) else tensor).handle
 
 
@@ -55,6 +61,8 @@ def has_elements(tensor: Any) -> bool:
 def has_values(tensor: Any) -> bool:
     """Return whether there are elements behind a tensor, in memory, to decide by how to compute: not of meta and fake ones."""
     tensor = innermost(tensor)
+    if isinstance(tensor.handle, ComponentHandle):
+        return has_values(tensor.handle.components()[-1])
     return not isinstance(tensor.handle, MetaArray) or bool(tensor.key_set & ZERO_TENSOR)
 
 

@@ -323,9 +323,9 @@ def test_it_cannot_be_saved(x, tmp_path):
         mt.save({"x": x}, tmp_path / "x.pt")
 
 
-def test_sparse_tensors_are_refused(mode):
+def test_jagged_tensors_are_refused(mode):
     with mode, pytest.raises(UnsupportedFakeTensorException, match="layout"):
-        mt.zeros(2, layout=mt.sparse_coo)
+        mt.zeros(2, layout=mt.jagged)
 
 
 # -- modules ---------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ def _spread(grad, indices, offset2bag, padding_idx):
 
 
 def embedding_bag_backward(
-    grads, weight_shape, indices, mode, scale_grad_by_freq, per_sample_weights, padding_idx, result1, result2,
+    grads, weight_shape, indices, mode, scale_grad_by_freq, sparse, per_sample_weights, padding_idx, result1, result2,
     result3,
 ):  # fmt: skip
     """Return the gradient of the weight."""
@@ -33,7 +33,7 @@ def embedding_bag_backward(
     rows = _spread(grad, indices, result1, padding_idx)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(1)
-    return F.embedding_dense_backward(rows, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
+    return F.embedding_backward(rows, indices, weight_shape[0], padding_idx, scale_grad_by_freq, sparse)
 
 
 def per_sample_weights_backward(grads, weight, indices, padding_idx, result1):

@@ -24,10 +24,21 @@ def _grown(tensor, shape):
 
 # ---------------------------------------------------------------- along one dimension
 
+def gather_sparse_backward(grad, shape, dim, index):
+    """Return the gradient of what was gathered as a tensor of layout ``sparse_coo``, one value for each index."""
+    if not len(shape):
+        return F._sparse_coo_tensor_unsafe(F.new_zeros(index, [0, 1]), F.reshape(grad, [1]), [])
+    places = list(F.unbind(F.nonzero(F.ones_like(index)), 1))
+    places[dim] = F.reshape(index, [-1])
+    return F._sparse_coo_tensor_unsafe(F.stack(places), F.reshape(grad, [-1]), list(shape))
+
+
 derivative(
     "gather",
-    self=lambda grad, self_shape, dim, index: F.scatter_add(
-        _zeros(grad, self_shape), dim, index, grad
+    self=lambda grad, self_shape, dim, index, sparse_grad: (
+        gather_sparse_backward(grad, self_shape, dim, index)
+        if sparse_grad
+        else F.scatter_add(_zeros(grad, self_shape), dim, index, grad)
     ),
     result="linear",
 )
@@ -313,8 +324,12 @@ derivative("nonzero")
 
 derivative(
     "embedding",
-    weight=lambda grad, weight_shape, indices, padding_idx, scale_grad_by_freq: (
-        F.embedding_dense_backward(
+    weight=lambda grad, weight_shape, indices, padding_idx, scale_grad_by_freq, sparse: (
+        F.embedding_sparse_backward(
+            grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq
+        )
+        if sparse
+        else F.embedding_dense_backward(
             grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq
         )
     ),

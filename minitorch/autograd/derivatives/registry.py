@@ -60,7 +60,7 @@ NODE_NUMBERS = {
     "special_zeta.other_scalar": 2, "sum.dim_IntList": 1, "mean.dim": 1, "prod.dim_int": 1, "max": 1, "min": 1,
     "median.dim": 1, "nanmedian.dim": 1, "sort.stable": 1, "scatter.value": 1, "index_fill.int_Tensor": 1,
     "masked_fill.Tensor": 1, "normal.Tensor_float": 1, "normal.float_Tensor": 2, "normal.Tensor_Tensor": 3,
-    "norm.ScalarOpt_dim": 1, "norm.ScalarOpt_dim_dtype": 3, "squeeze.dim": 1, "squeeze.dims": 2,
+    "_to_sparse": 1, "norm.ScalarOpt_dim": 1, "norm.ScalarOpt_dim_dtype": 3, "squeeze.dim": 1, "squeeze.dims": 2,
 }
 
 

@@ -8,7 +8,7 @@ from minitorch.ops import functions as F
 
 for _name in (
     "_indices", "_values", "indices", "crow_indices", "ccol_indices", "col_indices", "row_indices", "_coalesced_",
-    "sparse_resize_", "sparse_resize_and_clear_", "_validate_sparse_coo_tensor_args",
+    "resize_as_sparse_", "sparse_resize_", "sparse_resize_and_clear_", "_validate_sparse_coo_tensor_args",
     "_validate_sparse_compressed_tensor_args", "_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo",
 ):  # fmt: skip
     derivative(_name)

@@ -63,9 +63,9 @@ def in_layout_of(grad: Any, like: Any) -> Any:
     return F._to_sparse(grad, layout=like.layout, blocksize=list(like.handle.blocksize))
 
 
-def as_sparse(grad: Any) -> Any:
-    """Return a gradient as a sparse one."""
-    return F._to_sparse(grad, layout=sparse_coo) if grad.layout is strided else grad
+def as_coordinates(grad: Any) -> Any:
+    """Return a gradient, dense or of any layout, in layout ``sparse_coo``."""
+    return grad if grad.layout is sparse_coo else F._to_sparse(grad, layout=sparse_coo)
 
 
 derivative(
@@ -83,7 +83,7 @@ derivative("_sparse_broadcast_to", self=lambda grad: grad)  # the caller sums br
 
 
 def select_gradient(grad, self, dim, index):
-    return in_layout_of(F.select_backward(as_sparse(grad), list(self.shape), dim, index), self)
+    return in_layout_of(F.select_backward(as_coordinates(grad), list(self.shape), dim, index), self)
 
 
 def _selection() -> Any:
@@ -99,9 +99,7 @@ def index_gradient(grad, self, indices):
     count = spread[0].numel()
     flat = [F.reshape(i, [-1]) for i in spread]
     if grad.layout is strided:
-        if first or rest:
-            grad = as_sparse(grad)
-        else:
+        if not first and not rest:
             pattern = F._sparse_coo_tensor_unsafe(F.stack(flat), F.new_ones(grad, [count]), list(self.shape))
             return in_layout_of(F._sparse_with_values(pattern, F.reshape(grad, [-1])), self)
     position = flat[0]
@@ -110,7 +108,7 @@ def index_gradient(grad, self, indices):
         position = position * size + further
         joined *= size
     shape = [*self.shape[:first], joined, *rest]
-    grad = F.reshape(grad, [*self.shape[:first], count, *rest])
+    grad = F.reshape(as_coordinates(grad), [*self.shape[:first], count, *rest])
     grad = F.index_add(F.new_zeros(grad, shape), first, position, grad)
     return in_layout_of(F.reshape(grad, list(self.shape)), self)
 
@@ -120,6 +118,12 @@ def masked_select_gradient(grad, self, mask):
     return index_gradient(grad, self, list(F.unbind(places, 1)))
 
 
+def index_select_gradient(grad, self, dim, index):
+    grad = as_coordinates(grad)
+    return in_layout_of(F.index_add(F.new_zeros(grad, list(self.shape)), dim, index, grad), self)
+
+
+sparse_derivative("index_select", self=index_select_gradient)
 sparse_derivative("select.int", self=select_gradient)
 sparse_derivative("index.Tensor", self=index_gradient)
 sparse_derivative("masked_select", self=masked_select_gradient)

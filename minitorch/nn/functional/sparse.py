@@ -36,6 +36,15 @@ def embedding(
         Rows looked up whose p-norm exceeds it are scaled down in place first.
     scale_grad_by_freq : bool
         Divide each row's gradient by how often it was looked up.
+    sparse : bool
+        Whether the gradient of `weight` is a tensor of layout ``sparse_coo``, of the rows that were looked up.
+
+    Examples
+    --------
+    >>> weight = minitorch.ones(5, 2, requires_grad=True)
+    >>> embedding(minitorch.tensor([1, 3]), weight, sparse=True).sum().backward()
+    >>> weight.grad.layout, weight.grad._nnz()
+    (torch.sparse_coo, 2)
     """
     if padding_idx is None:
         if max_norm is None and not scale_grad_by_freq and not sparse:
@@ -82,6 +91,8 @@ def embedding_bag(
     mode : {"sum", "mean", "max"}
     per_sample_weights : Tensor, optional
         A factor for each row; only with ``"sum"``.
+    sparse : bool
+        Whether the gradient of `weight` is a tensor of layout ``sparse_coo``; not with ``"max"``.
     include_last_offset : bool
         The last offset is where the last bag ends.
     padding_idx : int, optional
@@ -89,6 +100,11 @@ def embedding_bag(
     """
     if mode not in _BAG_MODES:
         raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max":
+        if scale_grad_by_freq:
+            raise ValueError("max mode does not support scaling the gradient by the frequency")
+        if sparse:
+            raise ValueError("max mode does not support sparse weights")
     if per_sample_weights is not None:
         if input.shape != per_sample_weights.shape:
             raise ValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch.core.layout import strided
 from minitorch.core.memory_format import contiguous_format
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_explicit, composite_implicit
@@ -120,6 +121,8 @@ def as_strided_scatter_composite(self, src, size, stride, storage_offset=None):
 
 @composite_implicit("resize_as_")
 def resize_as_composite(self, the_template, *, memory_format=None):
+    if the_template.layout is not strided:
+        return F.resize_as_sparse_(self, the_template)
     if memory_format is None:
         return F.resize_(self, the_template.shape)
     return F.resize_(self, the_template.shape, memory_format=memory_format)

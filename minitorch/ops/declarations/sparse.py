@@ -200,6 +200,7 @@ operator(
     "sparse_resize_and_clear_(Tensor(a!) self, int[] size, int sparse_dim, int dense_dim) -> Tensor(a!)",
     variants=METHOD,
 )
+operator("resize_as_sparse_(Tensor(a!) self, Tensor the_template) -> Tensor(a!)")
 operator(
     "copy_sparse_to_sparse_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
     variants=0,

@@ -11,8 +11,11 @@ from __future__ import annotations
 from minitorch.core.dtype import bool_
 from minitorch.core.promotion import promote_types
 from minitorch.ops import functions as F
-from minitorch.ops.shapes.common import broadcast_shapes
+from minitorch.ops.assemble import operator_named
+from minitorch.ops.derived import check_cast
+from minitorch.ops.shapes.common import broadcast_shapes, check
 from minitorch.sparse import convert
+from minitorch.sparse.convert import product
 from minitorch.sparse.handles import compressed, coo, is_compressed, is_coo, is_sparse, same_pattern
 from minitorch.sparse.pattern import (
     alike,
@@ -70,10 +73,7 @@ def _add_to_dense(dense, other, alpha):
     dense, values = _promoted(dense, values)
     total = F.clone(F.expand(dense, list(shape))) if tuple(dense.shape) == shape else F.contiguous(F.expand(dense, list(shape)))
     sizes = shape[: handle.sparse_dim]
-    count = 1
-    for n in sizes:
-        count *= n
-    flat = F.reshape(total, [count, *shape[handle.sparse_dim :]])
+    flat = F.reshape(total, [product(sizes), *shape[handle.sparse_dim :]])
     positions = convert.linear_positions(handle.indices, sizes)
     if flat.dtype is bool_:
         flat = F.index_put(flat, [positions], values, True)
@@ -98,6 +98,34 @@ def add(self, other, *, alpha=1):
     if is_number(self):
         raise Unsupported("the sum of a number and a sparse tensor is dense")
     return _add_to_dense(self, other, alpha)
+
+
+@sparse_kernel("add_.Tensor")
+def add_(self, other, *, alpha=1):
+    """Add in place; to a dense tensor only where there are entries, so the step of an optimizer is as small as its gradient."""
+    if not is_sparse(self) and tuple(self.shape) == tuple(other.shape) and self.is_contiguous():
+        handle = with_zeros(to_coo(other)).handle
+        values = handle.values if alpha == 1 else F.mul(handle.values, alpha)
+        if values.dtype is self.dtype and self.dtype is not bool_:
+            sizes = handle.shape[: handle.sparse_dim]
+            flat = F.view(self, [product(sizes), *handle.shape[handle.sparse_dim :]])
+            F.index_add_(flat, 0, convert.linear_positions(handle.indices, sizes), values)
+            return self
+    total = F.add(self, other, alpha=alpha)
+    check(
+        tuple(total.shape) == tuple(self.shape),
+        f"add_: output with shape {list(self.shape)} doesn't match the broadcast shape {list(total.shape)}",
+    )
+    check_cast(operator_named("add_.Tensor"), total, self)
+    if is_coo(total) and total.handle.nnz > total.numel():
+        total = convert.coalesced(total)  # what is added to again and again must not grow on
+    return F.copy_(self, total)
+
+
+@sparse_kernel("sub_.Tensor")
+def sub_(self, other, *, alpha=1):
+    _check_no_bool(self, other)
+    return add_(self, other, alpha=-alpha)
 
 
 @sparse_kernel("sub.Tensor")
@@ -168,6 +196,18 @@ def _mul_sparse(self, other):
     values = F.mul(b, a) if swapped else F.mul(a, b)
     is_sorted = probe.handle.coalesced or values.shape[0] < 2
     return in_layout_of(coo(first.shape, F.index_select(probe.handle.indices, 1, hits), values, is_sorted), self)
+
+
+@sparse_kernel("mul_.Tensor")
+def mul_(self, other):
+    """Multiply in place; a dense tensor stays dense."""
+    result = F.mul(self, other)
+    check(
+        tuple(result.shape) == tuple(self.shape),
+        f"mul_: output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}",
+    )
+    check_cast(operator_named("mul_.Tensor"), result, self)
+    return F.copy_(self, result if is_sparse(self) else F.to_dense(result))
 
 
 # ---------------------------------------------------------------- quotients and powers

@@ -5,9 +5,10 @@ from __future__ import annotations
 from minitorch.core.layout import sparse_coo
 from minitorch.ops import functions as F
 from minitorch.ops.shapes.common import check
+from minitorch.sparse import convert
 from minitorch.sparse.handles import is_sparse
-from minitorch.sparse.refusal import Unsupported
-from minitorch.sparse.registration import sparse_kernel
+from minitorch.sparse.registration import COO, sparse_kernel
+from minitorch.sparse.sizes import check_resize
 from minitorch.tensor.components import tensor_of
 
 
@@ -15,6 +16,13 @@ def map_components(tensor, fn):
     """Return the tensor whose components are what `fn` makes of those of another."""
     handle = tensor.handle
     return tensor_of(handle.with_components(tuple([fn(t) for t in handle.components()])))
+
+
+def become(tensor, handle):
+    """Give a tensor, and all that share its handle, other components; return it."""
+    tensor.handle.assign(handle)
+    tensor.shape_cache = None
+    return tensor
 
 
 @sparse_kernel("clone")
@@ -43,8 +51,11 @@ def to_copy(
 
 @sparse_kernel("copy_")
 def copy_(self, src, non_blocking=False):
-    if not (is_sparse(self) and is_sparse(src)):
-        raise Unsupported("copy_() between a sparse and a dense tensor is not supported; convert one of them first")
+    check(
+        is_sparse(self) and is_sparse(src),
+        f"copy_(): copy between dense and sparse Tensors is not implemented: self has layout {self.layout} and src has layout "
+        f"{src.layout}; convert one of them with to_dense() or to_sparse()",
+    )
     check(
         self.layout is src.layout,
         f"copy_(): copy of tensors of different layouts, {src.layout} into {self.layout}, is not supported; convert one first",
@@ -54,9 +65,18 @@ def copy_(self, src, non_blocking=False):
         f"copy_(): only copies between compressed tensors of the same size are supported, but self has shape "
         f"{list(self.shape)} and src {list(src.shape)}",
     )
+    if self.layout is sparse_coo:
+        check_resize("copy_", self, src.shape, src.handle.sparse_dim, src.handle.dense_dim)
     copied = to_copy(src, dtype=self.dtype, device=self.device, non_blocking=non_blocking)
-    self.handle.assign(copied.handle)
-    self.shape_cache = None
-    return self
+    return become(self, copied.handle)
 
 
+@sparse_kernel("copy_sparse_to_sparse_", layouts=(COO,))
+def copy_sparse_to_sparse_(self, src, non_blocking=False):
+    return copy_(self, src, non_blocking)
+
+
+@sparse_kernel("_local_scalar_dense")
+def local_scalar_dense(self):
+    check(self.numel() == 1, f"a Tensor with {self.numel()} elements cannot be converted to Scalar")
+    return F._local_scalar_dense(convert.to_dense(self))

@@ -6,7 +6,17 @@ from minitorch.core.dtype import int64
 from minitorch.core.layout import sparse_coo, strided
 from minitorch.ops import functions as F
 from minitorch.ops.shapes.common import check
-from minitorch.sparse.handles import BLOCKED, BY_ROWS, CompressedHandle, compressed, coo, is_coo, is_sparse
+from minitorch.sparse.handles import (
+    BLOCKED,
+    BY_ROWS,
+    CompressedHandle,
+    compressed,
+    coo,
+    is_compressed,
+    is_coo,
+    is_sparse,
+)
+from minitorch.sparse.refusal import Unsupported
 from minitorch.sparse.registration import COO, sparse_kernel
 from minitorch.tensor.components import tensor_of
 
@@ -93,6 +103,40 @@ def zeros_like(self, *, dtype=None, layout=None, device=None, pin_memory=None, m
     if result is None:
         return F.zeros(list(self.shape), dtype=dtype or self.dtype, device=device or self.device)
     return result
+
+
+def _filled_like(name, self, fill, dtype, layout, device):
+    """Return a compressed tensor with the pattern of another one and the values that `fill` makes."""
+    if not is_compressed(self) or layout not in (None, self.layout):
+        raise Unsupported(f"{name}() keeps the pattern of a compressed tensor; of other layouts all elements would have values")
+    handle = self.handle
+    device = device or self.device
+    indices = [F._to_copy(t, device=device) for t in handle.components()[:-1]]
+    return tensor_of(handle.with_components((*indices, fill(handle.values, dtype or self.dtype, device))))
+
+
+def _register_filled(name):
+    function = getattr(F, name)
+
+    def kernel(self, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+        if layout is strided:
+            return function(F.empty(list(self.shape), dtype=dtype or self.dtype, device=device or self.device))
+        fill = lambda values, dtype, device: function(values, dtype=dtype, device=device)  # noqa: E731
+        return _filled_like(name, self, fill, dtype, layout, device)
+
+    sparse_kernel(name)(kernel)
+
+
+for _name in ("ones_like", "rand_like", "randn_like"):
+    _register_filled(_name)
+
+
+@sparse_kernel("full_like")
+def full_like(self, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+    if layout is strided:
+        return F.full(list(self.shape), fill_value, dtype=dtype or self.dtype, device=device or self.device)
+    fill = lambda values, dtype, device: F.full_like(values, fill_value, dtype=dtype, device=device)  # noqa: E731
+    return _filled_like("full_like", self, fill, dtype, layout, device)
 
 
 @sparse_kernel("empty_like")

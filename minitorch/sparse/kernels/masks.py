@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from minitorch.ops import functions as F
-from minitorch.sparse.handles import coo, is_compressed, is_coo, is_sparse, same_pattern
-from minitorch.sparse.lookup import element_positions, pick, sorted_elements, values_at
+from minitorch.sparse.handles import is_coo, is_sparse, same_pattern
+from minitorch.sparse.lookup import element_positions, values_at
 from minitorch.sparse.refusal import Unsupported
 from minitorch.sparse.registration import COO, sparse_kernel
 
@@ -21,7 +21,7 @@ def has_pattern_of(tensor, mask):
 def sparse_mask(self, mask):
     if not is_sparse(mask):
         raise Unsupported("the mask must be sparse, but is dense; convert it with to_sparse()")
-    if has_pattern_of(self, mask) and (is_compressed(mask) or mask.handle.coalesced):
+    if is_sparse(self) and has_pattern_of(self, mask):
         return same_pattern(mask, F.clone(self.handle.values))
     return same_pattern(mask, values_at(self, mask))
 
@@ -30,9 +30,14 @@ def sparse_mask(self, mask):
 def sparse_mask_projection(self, mask, accumulate_matches=False):
     if not (is_coo(self) and is_coo(mask)):
         raise Unsupported("both tensors must be of layout sparse_coo")
-    positions, _ = sorted_elements(mask)
-    own = element_positions(self)
-    ones = F.ones([positions.shape[0]], dtype=own.dtype, device=own.device)
-    kept = F.squeeze(F.nonzero(pick(positions, ones, own)), 1)
     handle = self.handle
-    return coo(handle.shape, F.index_select(handle.indices, 1, kept), F.index_select(handle.values, 0, kept), handle.coalesced)
+    positions = element_positions(mask)
+    if not mask.handle.coalesced:
+        positions = F.sort(positions)[0]
+    own = element_positions(self)
+    # How often each of the tensor's places comes in the mask: 0 or 1 if matches are not to be added up.
+    found = F.sub(F.searchsorted(positions, own, right=True), F.searchsorted(positions, own))
+    if not accumulate_matches:
+        found = F.clamp(found, max=1)
+    found = F.reshape(found, [handle.nnz, *[1] * (handle.values.ndim - 1)])
+    return same_pattern(self, F.mul(handle.values, found.to(handle.values.dtype)))
