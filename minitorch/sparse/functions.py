@@ -267,7 +267,7 @@ def as_sparse_gradcheck(gradcheck: Callable[..., bool]) -> Callable[..., bool]:
     def check_sparse(function: Callable, inputs: Any, **kwargs: Any) -> bool:
         masked = kwargs.pop("masked", True)
         inputs = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
-        if not masked or not any(_is_sparse(value) for value in inputs):
+        if not masked:
             return gradcheck(function, inputs, masked=masked, **kwargs)
         flat, rebuilders = [], []
         for value in inputs:

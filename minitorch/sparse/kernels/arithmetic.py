@@ -51,8 +51,6 @@ def _add_sparse(self, other, alpha, name):
     a, b = first.handle, second.handle
     values = F.cat(_promoted(a.values, b.values if alpha == 1 else F.mul(b.values, alpha)))
     result = coo(a.shape, F.cat([a.indices, b.indices], 1), values, values.shape[0] < 2)
-    if result.handle.nnz > result.numel():
-        result = convert.coalesced(result)  # a sum that is added to again and again must not grow on
     return in_layout_of(result, self)
 
 
@@ -119,6 +117,8 @@ def add_(self, other, *, alpha=1):
         f"add_: output with shape {list(self.shape)} doesn't match the broadcast shape {list(total.shape)}",
     )
     check_cast(operator_named("add_.Tensor"), total, self)
+    if is_coo(total) and total.handle.nnz > total.numel():
+        total = convert.coalesced(total)  # what is added to again and again must not grow on
     return F.copy_(self, total)
 
 

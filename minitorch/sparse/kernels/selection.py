@@ -40,7 +40,7 @@ def select(self, dim, index):
     shape = [*self.shape[:dim], *self.shape[dim + 1 :]]
     n = handle.sparse_dim
     if dim >= n:
-        return coo(shape, handle.indices, F.select(handle.values, dim - n + 1, index), handle.coalesced)
+        return constructed(shape, handle.indices, F.select(handle.values, dim - n + 1, index))
     kept = _entries(handle, F.eq(F.select(handle.indices, 0, dim), index))
     values = F.index_select(handle.values, 0, kept)
     if n == 1:
@@ -220,7 +220,7 @@ def index_select(self, dim, index):
     shape = [*self.shape[:dim], count, *self.shape[dim + 1 :]]
     n = handle.sparse_dim
     if dim >= n:
-        return coo(shape, handle.indices, F.index_select(handle.values, dim - n + 1, index), handle.coalesced)
+        return constructed(shape, handle.indices, F.index_select(handle.values, dim - n + 1, index))
     # Entries in the order of this dimension; those that one index wants stand together.
     row = F.select(handle.indices, 0, dim)
     order = F.argsort(row, stable=True)

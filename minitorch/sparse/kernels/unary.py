@@ -6,14 +6,14 @@ from typing import Any
 
 from minitorch.ops import functions as F
 from minitorch.ops.assemble import operator_named
-from minitorch.sparse.handles import is_sparse, same_pattern
-from minitorch.sparse.pattern import with_zeros
+from minitorch.sparse.handles import is_coo, is_sparse, same_pattern
+from minitorch.sparse.pattern import constructed, with_zeros
 from minitorch.sparse.refusal import Unsupported
 from minitorch.sparse.registration import sparse_kernel
 
 # Linear in the values: those at one index need not be added first.
 LINEAR = (
-    "_conj_physical", "alias", "conj_physical", "div.Scalar", "mul.Scalar", "neg", "view_as_complex", "view_as_real",
+    "_conj_physical", "alias", "conj_physical", "div.Scalar", "mul.Scalar", "neg",
 )  # fmt: skip
 # Zero at zero, whatever their other arguments are.
 ZERO_AT_ZERO = (
@@ -95,3 +95,16 @@ def conj_kernel(self):
 @sparse_kernel("_neg_view")
 def neg_view_kernel(self):
     return same_pattern(self, F.neg(self.handle.values))
+
+
+@sparse_kernel("view_as_real")
+def view_as_real_kernel(self):
+    """Return the tensor with a dense dimension more, real and imaginary part; not known to be coalesced, as in PyTorch."""
+    tensor = same_pattern(self, F.view_as_real(self.handle.values))
+    return constructed(tensor.shape, tensor.handle.indices, tensor.handle.values) if is_coo(tensor) else tensor
+
+
+@sparse_kernel("view_as_complex")
+def view_as_complex_kernel(self):
+    tensor = same_pattern(self, F.view_as_complex(F.contiguous(self.handle.values)))
+    return constructed(tensor.shape, tensor.handle.indices, tensor.handle.values) if is_coo(tensor) else tensor
