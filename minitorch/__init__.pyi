@@ -109,15 +109,15 @@ from minitorch import jit as jit
 from minitorch import library as library
 from minitorch import linalg as linalg
 from minitorch import masked as masked
-from minitorch import nested as nested
 from minitorch import multiprocessing as multiprocessing
+from minitorch import nested as nested
 from minitorch import nn as nn
 from minitorch import ops as ops
 from minitorch import optim as optim
 from minitorch import overrides as overrides
 from minitorch import profiler as profiler
-from minitorch import return_types as return_types
 from minitorch import quantization as quantization
+from minitorch import return_types as return_types
 from minitorch import serialization as serialization
 from minitorch import signal as signal
 from minitorch import sparse as sparse

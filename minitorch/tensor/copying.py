@@ -269,7 +269,7 @@ def deepcopy_tensor(tensor: Any, memo: dict) -> Any:
         result = _clone_of_wrapper(tensor)
     elif isinstance(tensor.handle, ComponentHandle):
         copies = tuple([deepcopy_tensor(part, memo) for part in tensor.handle.components()])
-        result = tensor.handle.with_components(copies).tensor()
+        result = rebuild_of_components(tensor.handle.with_components(copies), tensor.requires_grad)
     elif _is_registered(tensor):
         storage, *rest = _parts(tensor)
         result = rebuild_tensor(_copy_storage(storage, memo), *rest)

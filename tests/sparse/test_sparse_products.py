@@ -353,7 +353,7 @@ def test_answers_are_those_of_torch(name, layout, torch):
     for module in (mt, torch):
         convert = (lambda t: t) if module is mt else (lambda t: torch.from_numpy(t.numpy()))
         s = in_layout(convert(A), layout, module)
-        answers.append(outcome(lambda: function(module, s, convert(RIGHT), convert(full(4, 3))), module))  # noqa: B023
+        answers.append(outcome(lambda: function(module, s, convert(RIGHT), convert(full(4, 3))), module))
     (ours, our_value), (theirs, their_value) = answers
     if their_value is None:
         return  # where PyTorch has no answer, the dense one is ours
