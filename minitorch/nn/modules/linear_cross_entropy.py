@@ -6,11 +6,12 @@ import math
 from typing import Any
 
 from minitorch.nn import functional as F
+from minitorch.nn.functional.chunked_cross_entropy import LinearCrossEntropyOptions
 from minitorch.nn.modules.linear import Linear
 from minitorch.nn.modules.loss import _WeightedLoss
 from minitorch.tensor.tensor import Tensor
 
-__all__ = ["LinearCrossEntropyLoss"]
+__all__ = ["LinearCrossEntropyLoss", "LinearCrossEntropyOptions"]
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
@@ -31,8 +32,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         A class number that does not count, -100 if left out.
     label_smoothing : float
         The share of the uniform distribution mixed into the target.
-    options : None
-        PyTorch's computation in chunks is not implemented.
+    options : LinearCrossEntropyOptions, optional
+        Go through the batch in chunks, with less memory; else at once.
 
     Raises
     ------
@@ -61,7 +62,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         weight: Tensor | None = None,
         ignore_index: int | None = None,
         label_smoothing: float = 0.0,
-        options: None = None,
+        options: LinearCrossEntropyOptions | None = None,
     ) -> None:
         if weight is not None and tuple(weight.shape) != (num_classes,):
             raise RuntimeError(
