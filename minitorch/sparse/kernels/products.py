@@ -9,7 +9,6 @@ from minitorch.ops.shapes.common import check
 from minitorch.sparse.handles import coo, is_coo, is_sparse, same_pattern
 from minitorch.sparse.matrices import (
     Matrix,
-    batch_of,
     matrix_of,
     product_of,
     sum_of,
