@@ -172,6 +172,33 @@ def test_batches(layout):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+def test_matmul_of_batches(layout):
+    one, batch = in_layout(A, layout), in_layout(BATCH, layout)
+    right, left = full(2, 6, 3), full(2, 5, 4)
+    for sparse, dense, other in ((batch, BATCH, right), (batch, BATCH, right[0]), (batch, BATCH, VECTOR), (one, A, right),
+                                 (one, A, full(2, 3, 6, 2))):  # fmt: skip
+        assert_close(sparse @ other, dense @ other)
+    for other, sparse, dense in ((left, batch, BATCH), (left[0], batch, BATCH), (ROW, batch, BATCH), (left, one, A)):
+        assert_close(other @ sparse, other @ dense)
+    assert_close((batch @ batch.transpose(1, 2)).to_dense(), BATCH @ BATCH.mT)
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        batch @ full(2, 5, 3)
+    with pytest.raises(RuntimeError, match="three dimensions"):
+        batch @ full(4, 2, 6, 3)
+
+
+@pytest.mark.parametrize("layout", ["coo", "csr", "csc"])
+def test_forward_mode(layout):
+    sparse = in_layout(A, layout)
+    for function in (mt.mm, mt.sparse.mm, lambda s, d: mt.addmm(full(3), s, d)):
+        with mt.autograd.forward_ad.dual_level():
+            s = mt.autograd.forward_ad.make_dual(sparse, in_layout(2 * A, layout))
+            d = mt.autograd.forward_ad.make_dual(RIGHT, RIGHT * 3)
+            tangent = mt.autograd.forward_ad.unpack_dual(function(s, d)).tangent
+        assert_close(tangent, 5 * A @ RIGHT)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_sampled_addmm(layout):
     pattern = in_layout(A, layout)
     left, right = full(4, 2), full(2, 6)
