@@ -7,6 +7,7 @@ import pytest
 from sparse_layouts import LAYOUTS, dense_of, full, in_layout, matrix, pairs
 
 import minitorch as mt
+from minitorch._subclasses import DynamicOutputShapeException, FakeTensor, FakeTensorMode
 from minitorch.ops import functions as F
 from minitorch.sparse.functions import with_values
 from minitorch.testing import assert_close
@@ -330,6 +331,23 @@ def test_meta():
         assert (sparse @ RIGHT.to("meta")).shape == (4, 3)
         assert mt.mv(sparse, VECTOR.to("meta")).device.type == "meta"
         assert mt.sparse.sampled_addmm(sparse, full(4, 2).to("meta"), full(2, 6).to("meta")).layout is sparse.layout
+
+
+def test_fake_tensors():
+    """What a result is like follows without elements, but for patterns that depend on them."""
+    mode = FakeTensorMode()
+    for layout in LAYOUTS:
+        sparse, dense = mode.from_tensor(in_layout(A, layout)), mode.from_tensor(RIGHT)
+        with mode:
+            for found, shape in (
+                (sparse @ dense, (4, 3)), (dense.t() @ sparse.transpose(0, 1), (3, 4)), (mt.sparse.mm(sparse, dense), (4, 3)),
+                (mt.sparse.softmax(sparse, 1), (4, 6)), (sparse.sum(), ()), (sparse.norm(), ()),
+            ):  # fmt: skip
+                assert isinstance(found, FakeTensor)
+                assert found.shape == shape
+            for unknown in (lambda s: s @ s.transpose(0, 1), lambda s: s.sum(0, keepdim=True)):
+                with pytest.raises(DynamicOutputShapeException):
+                    unknown(sparse)
 
 
 # ---------------------------------------------------------------- PyTorch's answers
