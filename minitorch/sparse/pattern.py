@@ -1,4 +1,9 @@
-"""Where the values of sparse tensors stand: patterns, brought together, and read out of dense tensors."""
+"""Where the values of sparse tensors stand: patterns, brought together, and read out of dense tensors.
+
+Note [Patterns without elements]
+    How many entries a union or a selection has depends on the indices.  Of fake and meta tensors, which have none to look
+    at, it has as many as it may have at most.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ from minitorch.ops import functions as F
 from minitorch.sparse import convert
 from minitorch.sparse.handles import BLOCKED, CompressedHandle, CooHandle, coo, is_coo
 from minitorch.sparse.refusal import Unsupported
+from minitorch.tensor.wrapper import has_values
 
 
 def to_coo(tensor: Any) -> Any:
@@ -82,7 +88,7 @@ def same_indices(first: CooHandle, second: CooHandle) -> bool:
     """Return whether two coalesced tensors have the same indices; of tensors without elements only if it is known."""
     if _is_same(first.indices, second.indices):
         return True
-    if first.indices.shape != second.indices.shape or first.indices.device.type == "meta":
+    if first.indices.shape != second.indices.shape or not has_values(first.indices):
         return False
     return bool(F.equal(first.indices, second.indices))
 
@@ -122,6 +128,10 @@ def union(tensors: list) -> tuple[Any, list, Any]:
     if all(same_indices(first, h) for h in handles[1:]):
         return first.indices, [h.values for h in handles]
     sizes = first.shape[: first.sparse_dim]
+    if not has_values(first.indices):  # Note [Patterns without elements]
+        count = sum(h.nnz for h in handles)
+        indices = F.new_empty(first.indices, [first.sparse_dim, count])
+        return indices, [F.new_empty(h.values, [count, *h.values.shape[1:]]) for h in handles]
     positions = F.cat([convert.linear_positions(h.indices, sizes) for h in handles])
     together, places, _ = F._unique2(positions, True, True)
     values = []
@@ -154,6 +164,8 @@ def matches(probe: Any, other: Any) -> tuple[Any, Any]:
         none = F.new_zeros(wanted, [0])
         return none, none
     places = F.clamp(F.searchsorted(there, wanted), max=count - 1)
+    if not has_values(wanted):  # Note [Patterns without elements]
+        return F.arange(wanted.shape[0], device=wanted.device), places
     found = F.eq(F.index_select(there, 0, places), wanted)
     hits = F.reshape(F.nonzero(found), [-1])
     return hits, F.index_select(places, 0, hits)
