@@ -73,8 +73,9 @@ def test_steps_of_gradients_do_not_grow_on():
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(
     "fn",
-    [lambda x: x.cos(), lambda x: x.exp(), lambda x: x == 0, lambda x: x >= -1, lambda x: x**0, lambda x: x.clamp(0.5, 1), lambda x: x / x,
-     lambda x: 1 / x, lambda x: x.logical_not(), lambda x: x.masked_fill(minitorch.ones(4, 4, dtype=minitorch.bool), 1)],
+    [lambda x: x.cos(), lambda x: x.exp(), lambda x: x == 0, lambda x: x >= -1, lambda x: x**0, lambda x: x.clamp(0.5, 1),
+     lambda x: x / x, lambda x: 1 / x, lambda x: x.logical_not(),
+     lambda x: x.masked_fill(minitorch.ones(4, 4, dtype=minitorch.bool), 1)],
     ids=["cos", "exp", "eq", "ge", "pow0", "clamp", "div", "rdiv", "not", "fill"],
 )  # fmt: skip
 def test_what_would_be_dense_is_refused_or_done_by_policy(layout, fn):
@@ -95,6 +96,18 @@ def test_sums_with_dense_tensors():
         made() + 1
     same(made("csr") + dense, 1 + np.array(MATRIX))
     same(minitorch.ones(3, 2, 4) + made(), 1 + np.array([MATRIX] * 3))
+
+
+@pytest.mark.parametrize("layout", ["coo", "csr"])
+def test_a_broadcast_dense_tensor_is_never_written_out(layout):
+    n = 1_000_000  # a dense tensor of this shape has 4 TB
+    x = minitorch.sparse_coo_tensor([[0, 7, n - 1], [3, n - 2, 0]], [1.0, 2.0, 3.0], (n, n))
+    x = x.coalesce() if layout == "coo" else x.to_sparse_csr()
+    row = minitorch.arange(float(n))
+    assert (x * row).values().tolist() == [3.0, 2.0 * (n - 2), 0.0]
+    assert (row[:, None] * x).values().tolist() == [0.0, 14.0, 3.0 * (n - 1)]
+    assert (x + x.mT.mT * 2)[7, n - 2].item() == 6.0
+    assert x[7:].sum().item() == 5.0
 
 
 def test_shapes_that_do_not_fit():

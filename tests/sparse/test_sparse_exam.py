@@ -1,4 +1,4 @@
-"""The exam of sparse operators: every row of the table, in every layout, against dense results, against PyTorch, and gradients."""
+"""The exam of sparse operators: every row of the table, in every layout, against dense tensors, PyTorch and differences."""
 
 from __future__ import annotations
 
@@ -194,7 +194,10 @@ def test_gradients_in_the_other_layouts(row, layout):
     assert gradcheck(function, values)
 
 
-TWICE = ("sin", "add(x, y)", "mul(x, y)", "x * dense", "transpose", "x[0:2]", "select", "index_select", "cat", "maximum(x, y)", "pow 2")
+TWICE = (
+    "sin", "add(x, y)", "mul(x, y)", "x * dense", "transpose", "x[0:2]", "select", "index_select", "cat", "maximum(x, y)",
+    "pow 2",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("layout", ["coo", "csr"])
