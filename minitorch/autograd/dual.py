@@ -23,6 +23,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from minitorch.autograd import kernel as kernels
+from minitorch.core.layout import strided
 from minitorch.dispatch.keys import FUNCTORCH_BATCHED, FUNCTORCH_KEYS
 from minitorch.dispatch.local_state import current
 from minitorch.ops import functions as F
@@ -217,7 +218,7 @@ def in_layout_of(tensor: Any, tangent: Any, level: int) -> Any:
     if tangent.is_conj() != tensor.is_conj() or tangent.is_neg() != tensor.is_neg():
         with below(level):
             tangent = read_alike(tensor, tangent)
-    if tensor.numel() == 0:
+    if tensor.numel() == 0 or tensor.layout is not strided or tangent.layout is not strided:
         return tangent
     shape, strides = tensor.shape, tensor.stride()
     if (tensor.key_set | tangent.key_set) & FUNCTORCH_KEYS:
