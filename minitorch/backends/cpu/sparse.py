@@ -1,14 +1,16 @@
 """Products of sparse matrices on the CPU: by SciPy where it is installed, else by NumPy.
 
 Note [Sparse products on the CPU]
-    SciPy's loops run on one thread, at about four fifths of the speed of those of numba, which take all threads and stand in front
-    of them for large operands where the extra ``fast`` is installed (`fast.sparse`).  Neither looks at indices, so they
-    are compared with the sizes here: a pass over the indices, small beside the product.
+    SciPy's loops run on one thread.  Where the extra ``fast`` is installed those of numba (`fast.sparse`) stand in front of them
+    for large operands: they take all threads, and are a quarter faster on one; but SciPy's product with one
+    column is twice as fast.  Neither looks at indices, so they are compared with the sizes here: a pass over the indices,
+    small beside the product.
 """
 
 from __future__ import annotations
 
 import os
+from copy import copy
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -45,9 +47,15 @@ def _fast() -> Any:
         return None
 
 
+@cache
+def minimum() -> int:
+    """Return from how many multiplications on numba's loops run: SciPy gains on smaller ones, which numba is not loaded for."""
+    return _LARGE * table.minimum()
+
+
 def _loops(products: int, dtype: Any) -> Any:
-    """Return the loops for so many multiplications, or None: SciPy gains on smaller ones, which numba is not loaded for."""
-    if products < _LARGE * table.minimum() or dtype.char not in "fd":
+    """Return the loops for so many multiplications, or None."""
+    if products < minimum() or dtype.char not in "fd":
         return None
     return _fast()
 
@@ -76,9 +84,14 @@ def _wide(values: Any) -> Any:
     return values.astype(np.float32) if is_low_precision(values.dtype) else values
 
 
+@cache
+def _empty(kind: str) -> Any:
+    return getattr(scipy_sparse(), kind)((0, 0))
+
+
 def _compressed(kind: str, shape: tuple, values: Any, inner: Any, offsets: Any) -> Any:
-    """Return SciPy's matrix around arrays: nothing is copied, and the types of indices stay."""
-    matrix = getattr(scipy_sparse(), kind)((0, 0), dtype=values.dtype)
+    """Return SciPy's matrix around arrays: nothing is copied or looked at, and the types of indices stay."""
+    matrix = copy(_empty(kind))  # its constructor takes longer than a small product
     matrix.data, matrix.indices, matrix.indptr = values, inner, offsets
     matrix._shape = shape
     return matrix
@@ -87,10 +100,10 @@ def _compressed(kind: str, shape: tuple, values: Any, inner: Any, offsets: Any) 
 def segment_mm(xp: Any, offsets: Any, columns: Any, values: Any, dense: Any) -> Any:
     rows = offsets.shape[0] - 1
     check_offsets(offsets, columns.size)
-    loops = _loops(values.size * dense.shape[1], values.dtype)
+    check_indices(columns, dense.shape[0])
+    loops = _loops(values.size * dense.shape[1], values.dtype) if dense.shape[1] > 1 else None
     if loops is not None:
         return loops.segment_mm(offsets, columns, values, dense)
-    check_indices(columns, dense.shape[0])
     if scipy_sparse() is None:
         return _added(np.repeat(np.arange(rows), np.diff(offsets)), columns, values, dense, rows)
     matrix = _compressed("csr_array", (rows, dense.shape[0]), _wide(values), columns, offsets)
@@ -113,8 +126,9 @@ def entries_mm(xp: Any, rows: Any, columns: Any, values: Any, dense: Any, count:
     check_indices(columns, dense.shape[0])
     if scipy_sparse() is None:
         return _added(rows, columns, values, dense, count)
-    matrix = scipy_sparse().coo_array((count, dense.shape[0]), dtype=_wide(values[:0]).dtype)
+    matrix = copy(_empty("coo_array"))
     matrix.data, matrix.coords = _wide(values), (rows, columns)
+    matrix._shape = (count, dense.shape[0])
     return (matrix @ _wide(dense)).astype(values.dtype, copy=False)
 
 

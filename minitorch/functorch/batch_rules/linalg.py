@@ -10,6 +10,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from minitorch.core.layout import strided
 from minitorch.functorch.layout import batched, padded, rank, sizes, to_front
 from minitorch.functorch.leading import aligned, merged, one_example, regrouped, with_batch_at
 from minitorch.functorch.rules import batch_rule
@@ -43,27 +44,29 @@ def _check_product(op: Any, in_dims: tuple, args: tuple, *ranks: int) -> None:
 def mm_rule(info: Any, in_dims: tuple, a: Any, b: Any) -> tuple[Any, Any]:
     _check_product(_mm, in_dims, (a, b), 2, 2)
     a_dim, b_dim = in_dims
-    if b_dim is None:  # Note [Folded products]
+    if b_dim is None and a.layout is strided:  # Note [Folded products]
         at = 1 if a_dim == 1 else 0
         rows = a if at else to_front(a, a_dim)
         return regrouped(_mm.call((merged(rows, 0), b), None), 0, rows.shape[0], rows.shape[1]), at
-    if a_dim is None and b_dim != 0:
+    if a_dim is None and b_dim == 0 and a.layout is not strided and b.layout is strided:
+        b, b_dim = F.transpose(b, 0, 1), 1  # one sparse matrix, which is not repeated
+    if a_dim is None and b_dim != 0 and b.layout is strided:
         return regrouped(_mm.call((a, merged(b, 1)), None), 1, b.shape[1], b.shape[2]), b_dim
-    return _bmm.call((batched(a, a_dim, info.batch_size), to_front(b, b_dim)), None), 0
+    return _bmm.call((batched(a, a_dim, info.batch_size), batched(b, b_dim, info.batch_size)), None), 0
 
 
 @batch_rule("mv")
 def mv_rule(info: Any, in_dims: tuple, matrix: Any, vector: Any) -> tuple[Any, Any]:
     _check_product(_mv, in_dims, (matrix, vector), 2, 1)
     matrix_dim, vector_dim = in_dims
-    if vector_dim is None:
+    if vector_dim is None and matrix.layout is strided:
         at = 1 if matrix_dim == 1 else 0
         rows = matrix if at else to_front(matrix, matrix_dim)
         return regrouped(_mv.call((merged(rows, 0), vector), None), 0, rows.shape[0], rows.shape[1]), at
     if matrix_dim is None:
         columns = vector if vector_dim == 1 else F.t(vector)
         return _mm.call((matrix, columns), None), 1
-    vectors = F.unsqueeze(to_front(vector, vector_dim), 2)
+    vectors = F.unsqueeze(batched(vector, vector_dim, info.batch_size), 2)
     return F.squeeze(_bmm.call((to_front(matrix, matrix_dim), vectors), None), 2), 0
 
 
@@ -193,14 +196,14 @@ def linear_rule(info: Any, in_dims: tuple, x: Any, weight: Any, bias: Any = None
         if x_dim is None:
             product = F.unsqueeze(product, 0)
         return product + padded(bias, bias_dim, len(shape)), 0
-    if x_dim is None:
+    if x_dim is None and weight.layout is strided:
         # More outputs of one map.
         weights = merged(to_front(weight, weight_dim), 0)
         biases = None if bias is None else merged(batched(bias, bias_dim, info.batch_size), 0)
         result = _linear.call((x, weights, biases), None)
         return regrouped(result, len(shape) - 1, info.batch_size, weight_shape[0]), len(shape) - 1
     columns = F.transpose(to_front(weight, weight_dim), 1, 2)
-    rows = F.reshape(to_front(x, x_dim), [info.batch_size, prod(shape[:-1]), shape[-1]])
+    rows = F.reshape(batched(x, x_dim, info.batch_size), [info.batch_size, prod(shape[:-1]), shape[-1]])
     if bias is None:
         result = _bmm.call((rows, columns), None)
     else:

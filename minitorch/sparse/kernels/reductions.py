@@ -32,10 +32,13 @@ class Reduction:
         ``"sum"``, ``"prod"``, ``"amax"`` or ``"amin"``.
     before, after : callable
         Maps of values, and of results given how many elements each was reduced from.
+    identity : int, optional
+        The extremum of nothing, where there is one.
     """
 
-    def __init__(self, name: str, before: Callable | None = None, after: Callable | None = None):
+    def __init__(self, name: str, before: Callable | None = None, after: Callable | None = None, identity: int | None = None):
         self.name = name
+        self.identity = identity
         self.before = before or (lambda values: values)
         self.after = after or (lambda result, count: result)
 
@@ -151,8 +154,10 @@ def _reduced_coo(self: Any, dims: tuple, keepdim: bool, how: Reduction, stay_spa
 def _reduced_nothing(self: Any, dims: tuple, keepdim: bool, how: Reduction, stay_sparse: bool) -> Any:
     """Reduce a dimension of size 0: all places have the reduction's identity, so nothing about the result is sparse."""
     shape, sparse_dim = self.handle.shape, self.handle.sparse_dim
-    dense = how.after(how.dense(how.before(F.new_zeros(self.handle.values, shape)), list(dims)), 0)
-    dense = F.reshape(dense, [1 if d in dims else n for d, n in enumerate(shape) if keepdim or d not in dims])
+    result_shape = [1 if d in dims else n for d, n in enumerate(shape) if keepdim or d not in dims]
+    nothing = how.before(F.new_zeros(self.handle.values, shape))
+    found = how.dense(nothing, list(dims)) if how.identity is None else F.new_full(nothing, result_shape, how.identity)
+    dense = F.reshape(how.after(found, 0), result_shape)
     kept = sparse_dim if keepdim else sum(d not in dims for d in range(sparse_dim))
     if not stay_sparse and all(d in dims for d in range(sparse_dim)):
         return dense
@@ -277,7 +282,8 @@ for _name in ("amax", "amin"):
 def _truth(self, name, dims, keepdim):
     result = uint8 if self.dtype is uint8 and name in ("any", "all") else bool_
     how = Reduction(
-        "amax" if name == "any" else "amin", lambda values: F.ne(values, 0).to(uint8), lambda found, count: found.to(result)
+        "amax" if name == "any" else "amin", lambda values: F.ne(values, 0).to(uint8), lambda found, count: found.to(result),
+        int(name == "all"),
     )
     if self.numel() == 0 and len(dims) == self.ndim:
         return F.full([], name == "all", dtype=result, device=self.device)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 
 import numpy as np
+
 from strict_cupy.ndarray import ndarray, plain, wrap
 
 
