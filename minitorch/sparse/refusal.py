@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.dispatch.keys import AUTOGRAD_KEYS, BACKEND_MASK, BACKENDS
+from minitorch.dispatch.keys import AUTOGRAD_KEYS, BACKEND_MASK, BACKENDS, functionality_bit
 from minitorch.dispatch.local_state import ExcludeKeysGuard
 from minitorch.dispatch.operator import Kernel
 from minitorch.ops import functions as F
 from minitorch.sparse.handles import is_sparse
 
+_COO, _COMPRESSED = functionality_bit("Sparse"), functionality_bit("SparseCsr")
 NO_KERNEL = "it has no kernel for this layout"
 
 
@@ -83,7 +84,8 @@ def _advice(op: Any, layout: str) -> str:
 
 def _refusal(op: Any, entry: Any, layout: str, reason: str, writes: bool) -> str:
     backend = BACKENDS[(entry.key_set & BACKEND_MASK).bit_length() - 1]
-    key = ("Sparse" if layout == "sparse_coo" else "SparseCsr") + backend
+    bits = entry.key_set
+    key = ("SparseCsr" if bits & _COMPRESSED and not bits & _COO else "Sparse") + backend
     there = [name for name in _layouts_with_kernels(op, backend)]
     convert = {"sparse_coo": "to_sparse()", "the compressed layouts": "to_sparse_csr()"}
     other = [f"{name} ({convert[name]})" for name in there if (name == "sparse_coo") != (layout == "sparse_coo")]

@@ -15,6 +15,7 @@ from minitorch.dispatch.operator import (
     FallbackKernel,
     KeyedObject,
 )
+from minitorch.tensor.components import load_kernels
 
 
 class BareTensor(KeyedObject):
@@ -87,13 +88,19 @@ def _pass_autograd_on(key_set, op, *args, **kwargs):
     return op.redispatch(key_set & after_autograd, *args, **kwargs)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _sparse_kernels():
+    """Register the kernels of sparse tensors now, so that no test is the first to use them."""
+    load_kernels("Sparse")
+
+
 @pytest.fixture(autouse=True)
-def without_transforms():
-    """Take the fallbacks of transforms and functionalization away: other tests may have loaded them."""
+def without_transforms(_sparse_kernels):
+    """Take the fallbacks of transforms, functionalization and sparse layouts away: other tests may have loaded them."""
     removed = []
     for name in (
         "FuncTorchBatched", "FuncTorchGradWrapper", "FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode",
-        "Functionalize",
+        "Functionalize", "SparseCPU", "SparseCsrCPU", "SparseMeta", "SparsePrivateUse1",
     ):  # fmt: skip
         kernel = BACKEND_FALLBACKS.get(parse_key(name).slot)
         if kernel is not None:

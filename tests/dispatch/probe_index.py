@@ -43,6 +43,7 @@ _PLACES = {
     "hooks": "autograd/test_hooks_and_graph.py",
     "backward": "autograd/test_scopes_in_backward.py",
     "function modes": "autograd/test_function_modes.py",
+    "sparse": "sparse/test_sparse_dispatch.py",
     "logging": "testing/test_logging_tensor.py",
     "flops": "utils/test_flop_counter.py",
     "mapped": "functorch/test_vmap.py",
@@ -124,7 +125,7 @@ _RULES = {
     "R12": "kinds: test_kinds_of_tensors test_a_call_passes_the_levels_of_a_tensor_from_the_highest_down"
     " test_real_tensors_have_the_keys_of_their_kind test_keys_of_subclasses test_kinds_agree_with_the_reference"
     " test_plain_tensors_never_carry_the_python_keys; walks: test_keys_of_dense_tensors test_keys_of_inference_tensors"
-    " test_keys_of_meta_tensors",
+    " test_keys_of_meta_tensors; sparse: test_the_keys_of_sparse_tensors",
     "R13": "kinds: test_views_inherit_lazy_bits_and_results_do_not; lazy: test_conj_of_a_conjugate_view_has_no_bit",
     "R14": "calls: test_defaults",
     "R15": "scopes: test_what_a_scope_changes test_scopes_nest_and_end_with_errors test_a_scope_undoes_only_what_it_did"
@@ -141,7 +142,7 @@ _RULES = {
     " test_inference_tensors_and_gradients test_inference_tensors_as_operands",
     "R19": "walks: test_factories_choose_their_backend_and_redispatch test_factories_choose_by_layout_too"
     " test_nothing_between_backend_select_and_the_backend_runs; modes: test_modes_see_factories;"
-    " calls: test_operators_without_tensors",
+    " calls: test_operators_without_tensors; sparse: test_sparse_factories_are_chosen_by_layout_and_device",
     "R19 probe": "calls: test_excluding_one_autograd_key_excludes_all test_excluding_cpu_removes_dense_for_meta_too"
     " test_including_meta_redirects test_excluded_beats_included test_exclude_removes_on_exit_only_what_it_added",
     "R20": "walks: test_an_ordinary_operator test_in_place_and_view_operators"
@@ -417,6 +418,8 @@ _RULES = {
     "Q1": "layouts: test_nothing_becomes_dense_by_itself test_layouts_in_the_order_of_their_priority",
     "Q2": "layouts: test_which_composites_reach_a_layout",
     "Q3": "layouts: test_autograd_of_a_layout_is_that_of_the_backend",
+    "Q4": "sparse: test_coordinates_have_no_storage_and_no_strides test_changes_in_place_are_counted"
+    " test_what_sparse_and_dense_tensors_make_together",
     # 8. debugging aids
     "U1": "trace: test_each_hop_is_a_line test_environment_variables test_indentation_recovers_from_exceptions test_details"
     " test_scopes_nest",
@@ -444,7 +447,6 @@ INDEX: dict[str, tuple[str, ...]] = {rule: _parsed(text) for rule, text in _RULE
 
 # rule: what of it waits, and for which feature.
 LATER = {
-    "R12": "constructors of sparse, quantized, nested and opaque tensors; the key sets are theirs already",
-    "R19": "kernels of the sparse factories; that BackendSelect chooses by layout is tested",
+    "R12": "constructors of quantized, nested and opaque tensors; the key sets are theirs already",
     "A5": "the ADInplaceOrView companion of the strict fallback, for native kernels, which do not exist here",
 }

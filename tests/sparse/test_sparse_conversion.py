@@ -9,6 +9,8 @@ import pytest
 from sparse_samples import BLOCKED, COMPRESSED, KINDS, LAYOUTS, dense_of, in_layout, parts_of, sample
 
 import minitorch
+from minitorch.autograd import forward_ad
+from minitorch.autograd.dual import tangent_of
 from minitorch.testing import assert_close
 from minitorch.testing.gradcheck import gradcheck, gradgradcheck
 
@@ -35,7 +37,7 @@ def _check(tensor):
     minitorch._validate_sparse_compressed_tensor_args(outer, inner, tensor.values(), list(tensor.shape), layout)
 
 
-@pytest.mark.parametrize("source", ("sparse_bsr", "sparse_bsc"))
+@pytest.mark.parametrize("source", ["sparse_bsr", "sparse_bsc"])
 def test_blocks_of_another_size(source):
     x = sample("plain", source)
     y = x.to_sparse_bsr((1, 4))
@@ -150,7 +152,7 @@ def test_conversions_are_those_of_pytorch(case, torch):
 # -- gradients ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ("plain", "batches", "dense dimension"))
+@pytest.mark.parametrize("kind", ["plain", "batches", "dense dimension"])
 @pytest.mark.parametrize("source", LAYOUTS)
 def test_gradients_of_conversions(kind, source):
     x = sample(kind, source).requires_grad_()
@@ -204,3 +206,31 @@ def test_gradients_arrive_in_the_layout_of_the_leaf(layout, of):
     in_layout(x, layout).to_dense().backward(dense_of("plain"))
     assert x.grad.layout is x.layout
     assert_close(x.grad.to_dense(), dense_of("plain"))
+
+
+@pytest.mark.parametrize("kind", ["plain", "batches", "dense dimension"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_tangents_have_the_places_of_the_tensor(kind, layout):
+    dense, tangent = dense_of(kind), minitorch.arange(1.0, 1 + dense_of(kind).numel()).double().reshape(dense_of(kind).shape)
+    mask = sample(kind, layout)
+    expected = tangent.sparse_mask(mask)
+    with forward_ad.dual_level() as level:
+        dual = forward_ad.make_dual(dense, tangent)
+        made = in_layout(dual, layout, KINDS[kind][1])
+        for found in (made, dual.sparse_mask(mask)):
+            assert parts_of(tangent_of(found, level)) == parts_of(expected)
+        values = tangent_of(made.values(), level)
+        assert_close(values, expected.values())
+        assert_close(tangent_of(made.to_dense(), level), expected.to_dense())
+        back = tangent_of(in_layout(made, "sparse_csr").to_dense(), level)
+        assert_close(back, expected.to_dense())
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
+def test_tangents_of_constructors(layout):
+    values = minitorch.tensor([1.0, 2.0, 3.0], dtype=minitorch.float64, requires_grad=True)
+    if layout == "sparse_coo":
+        make = lambda v: minitorch.sparse_coo_tensor([[1, 0, 1], [2, 0, 2]], v, (2, 3)).to_dense()  # noqa: E731
+    else:
+        make = lambda v: minitorch.sparse_csr_tensor([0, 1, 3], [2, 0, 2], v, (2, 3)).to_dense()  # noqa: E731
+    assert gradcheck(make, (values,), check_forward_ad=True)

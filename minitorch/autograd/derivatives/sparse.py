@@ -78,20 +78,52 @@ def _positions(indices, sizes):
     return position
 
 
+def coo_tangent(values_t, sparse_dim, dense_dim, size, indices, is_coalesced):
+    """Return the tangent of a tensor of coordinates: the same places, with the values' tangents."""
+    return F._sparse_coo_tensor_with_dims_and_tensors(
+        sparse_dim, dense_dim, size, indices, values_t, dtype=values_t.dtype, layout=sparse_coo, device=values_t.device,
+        is_coalesced=is_coalesced,
+    )  # fmt: skip
+
+
+def compressed_tangent(values_t, compressed_indices, plain_indices, size, layout):
+    """Return the tangent of a compressed tensor: the same places, with the values' tangents."""
+    return F._sparse_compressed_tensor_unsafe(
+        compressed_indices, plain_indices, values_t, size, dtype=values_t.dtype, layout=layout, device=values_t.device
+    )
+
+
+# Tangents have places of their own, so most of these operators are not applied to them as they are: what is asked of a
+# tangent is its values where the tensor has some.
 derivative(
     "_sparse_coo_tensor_with_dims_and_tensors",
     values=lambda grad, indices: coo_values_backward(grad, indices),
+    result=coo_tangent,
 )
 derivative(
     "_sparse_compressed_tensor_unsafe",
     values=lambda grad, result: F.values(F.sparse_mask(grad, result)),
+    result=compressed_tangent,
 )
-derivative("values", self=lambda grad, self: values_with_pattern(self, grad))
+derivative(
+    "values",
+    self=lambda grad, self: values_with_pattern(self, grad),
+    result=lambda self_p, self_t: F.values(F.sparse_mask(self_t, self_p)),
+)
 derivative("_coalesce", self=lambda grad: grad, result="linear")
 for _name in ("_to_sparse", "_to_sparse.sparse_dim", "_to_sparse_csr", "_to_sparse_csc", "_to_sparse_bsr", "_to_sparse_bsc"):
-    derivative(_name, self=lambda grad, self: in_layout_of(grad, self))
-derivative("_to_dense", self=lambda grad, self, masked_grad: F.to_dense_backward(grad, self, masked_grad))
+    derivative(
+        _name,
+        self=lambda grad, self: in_layout_of(grad, self),
+        result=lambda self_p, self_t, result: F.sparse_mask(self_t, result),
+    )
+derivative(
+    "_to_dense",
+    self=lambda grad, self, masked_grad: F.to_dense_backward(grad, self, masked_grad),
+    result=lambda self_t: F.to_dense(self_t),
+)
 derivative(
     "sparse_mask",
     self=lambda grad, self, mask: in_layout_of(F.sparse_mask(grad, mask), self),
+    result=lambda self_t, mask: F.sparse_mask(self_t, mask),
 )
