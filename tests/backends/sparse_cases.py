@@ -39,7 +39,8 @@ def check_products(device, dtype_name, k, index_dtype=mt.int64):
     d_values, d_right, d_left, d_order = (t.to(device) for t in (values, right, left, order))
 
     def same(found, wanted):
-        assert found.dtype is dtype and found.device.type == device
+        assert found.dtype is dtype
+        assert found.device.type == device
         assert_close(wide(found.cpu()), wanted, rtol=0, atol=0)
 
     same(F._segment_mm(d_offsets, d_columns, d_values, d_right), dense @ wide(right))

@@ -37,7 +37,7 @@ def _check(tensor):
     minitorch._validate_sparse_compressed_tensor_args(outer, inner, tensor.values(), list(tensor.shape), layout)
 
 
-@pytest.mark.parametrize("source", ("sparse_bsr", "sparse_bsc"))
+@pytest.mark.parametrize("source", ["sparse_bsr", "sparse_bsc"])
 def test_blocks_of_another_size(source):
     x = sample("plain", source)
     y = x.to_sparse_bsr((1, 4))
@@ -152,7 +152,7 @@ def test_conversions_are_those_of_pytorch(case, torch):
 # -- gradients ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ("plain", "batches", "dense dimension"))
+@pytest.mark.parametrize("kind", ["plain", "batches", "dense dimension"])
 @pytest.mark.parametrize("source", LAYOUTS)
 def test_gradients_of_conversions(kind, source):
     x = sample(kind, source).requires_grad_()
@@ -208,7 +208,7 @@ def test_gradients_arrive_in_the_layout_of_the_leaf(layout, of):
     assert_close(x.grad.to_dense(), dense_of("plain"))
 
 
-@pytest.mark.parametrize("kind", ("plain", "batches", "dense dimension"))
+@pytest.mark.parametrize("kind", ["plain", "batches", "dense dimension"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_tangents_have_the_places_of_the_tensor(kind, layout):
     dense, tangent = dense_of(kind), minitorch.arange(1.0, 1 + dense_of(kind).numel()).double().reshape(dense_of(kind).shape)
@@ -226,7 +226,7 @@ def test_tangents_have_the_places_of_the_tensor(kind, layout):
         assert_close(back, expected.to_dense())
 
 
-@pytest.mark.parametrize("layout", ("sparse_coo", "sparse_csr"))
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr"])
 def test_tangents_of_constructors(layout):
     values = minitorch.tensor([1.0, 2.0, 3.0], dtype=minitorch.float64, requires_grad=True)
     if layout == "sparse_coo":

@@ -214,8 +214,8 @@ def test_errors_name_what_works():
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("leaf", ("strided", *LAYOUTS))
-@pytest.mark.parametrize("of", ("strided", *LAYOUTS))
+@pytest.mark.parametrize("leaf", ["strided", *LAYOUTS])
+@pytest.mark.parametrize("of", ["strided", *LAYOUTS])
 def test_which_gradients_a_tensor_takes(leaf, of, torch):
     def outcome(library):
         def make(layout):

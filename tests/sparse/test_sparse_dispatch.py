@@ -123,7 +123,7 @@ _PAIRS = list(itertools.product(("strided", "sparse_coo", "sparse_csr"), repeat=
 
 @has_arithmetic
 @pytest.mark.parametrize(("first", "second"), _PAIRS)
-@pytest.mark.parametrize("leaf", ("strided", "sparse_coo", "sparse_csr"))
+@pytest.mark.parametrize("leaf", ["strided", "sparse_coo", "sparse_csr"])
 def test_gradients_of_all_layouts_add_up(leaf, first, second):
     expected = dense_of("plain") + _second()
     grads = _given(first, dense_of("plain")), _given(second, _second())
@@ -152,7 +152,7 @@ def test_gradients_of_all_layouts_add_up(leaf, first, second):
 @has_arithmetic
 @pytest.mark.oracle
 @pytest.mark.parametrize(("first", "second"), list(itertools.product(("strided", "sparse_coo"), repeat=2)))
-@pytest.mark.parametrize("leaf", ("strided", "sparse_coo"))
+@pytest.mark.parametrize("leaf", ["strided", "sparse_coo"])
 def test_sums_of_gradients_have_the_layouts_of_pytorch(leaf, first, second, torch):
     def outcome(library):
         class Give(library.autograd.Function):

@@ -1,8 +1,9 @@
-"""The exam of sparse operators: every row of the table, in every layout, against dense results, against PyTorch, and gradients."""
+"""The exam of sparse operators: every row of the table, in every layout, against dense tensors, PyTorch and differences."""
 
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from sparse_exam_table import LAYOUTS, TABLE, arrays, operands, sparse
 
 import minitorch
 from minitorch.autograd import gradcheck, gradgradcheck
+from minitorch.fake.mode import FakeTensorMode
 
 aten = minitorch.ops.aten
 DTYPES = {"f": "float32", "i": "int64", "c": "complex128"}
@@ -94,6 +96,54 @@ def test_results_are_those_of_pytorch_where_it_has_the_operator(torch, layout):
     assert compared > (60 if layout in ("coo", "uncoalesced", "hybrid") else 25)
 
 
+# What asks for elements, to say how many there are or whether they are the same.
+OF_ELEMENTS = ("equal", "allclose", "x[row mask]", "x[mask]", "masked_select", "nonzero")
+
+
+def geometry(value):
+    if isinstance(value, (list, tuple)):
+        return [geometry(item) for item in value]
+    return (value.shape, value.dtype, value.layout, value.device) if hasattr(value, "layout") else value
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_fake_tensors_have_the_geometry_of_real_ones(layout):
+    for row in TABLE:
+        if layout in row.refuses or row.name in OF_ELEMENTS:
+            continue
+        x, y = (sparse(minitorch, a, layout) for a in arrays(layout))
+        real = operands(minitorch)
+        with FakeTensorMode() as mode:
+            fake = SimpleNamespace(**{name: mode.from_tensor(value) for name, value in vars(real).items()})
+            got = row.fn(minitorch, mode.from_tensor(x), mode.from_tensor(y), fake)
+        assert geometry(got) == geometry(row.fn(minitorch, x, y, real)), row.name
+
+
+ON_DEVICES = (
+    "sin", "x / 2", "add(x, y)", "mul(x, y)", "dense + x", "x * dense", "maximum(x, y)", "where", "transpose", "x[0:2]", "select",
+    "index_select", "x[mask]", "cat", "tril",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", ["uncoalesced", "csr", "bsr"])
+@pytest.mark.filterwarnings("ignore::UserWarning")  # a compiler's log is no matter of ours
+def test_another_device_gives_the_same(layout):
+    drivers = pytest.importorskip("minitorch.backends.opencl.drivers")
+    try:
+        drivers.usable()
+    except drivers.OpenCLUnavailable as error:
+        pytest.skip(str(error).partition("\n")[0])
+    for row in TABLE:
+        if row.name not in ON_DEVICES:
+            continue
+        x, y = (sparse(minitorch, a, layout).float() for a in arrays(layout))
+        here = operands(minitorch, "float32")
+        there = SimpleNamespace(**{name: value.to("opencl") for name, value in vars(here).items()})
+        got = row.fn(minitorch, x.to("opencl"), y.to("opencl"), there)
+        assert got.device.type == "opencl", row.name
+        check_same(dense(got.cpu()), dense(row.fn(minitorch, x, y, here)))
+
+
 # ---------------------------------------------------------------- gradients
 
 
@@ -144,7 +194,10 @@ def test_gradients_in_the_other_layouts(row, layout):
     assert gradcheck(function, values)
 
 
-TWICE = ("sin", "add(x, y)", "mul(x, y)", "x * dense", "transpose", "x[0:2]", "select", "index_select", "cat", "maximum(x, y)", "pow 2")
+TWICE = (
+    "sin", "add(x, y)", "mul(x, y)", "x * dense", "transpose", "x[0:2]", "select", "index_select", "cat", "maximum(x, y)",
+    "pow 2",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("layout", ["coo", "csr"])

@@ -7,6 +7,7 @@ import pytest
 from sparse_layouts import LAYOUTS, dense_of, full, in_layout, matrix, pairs
 
 import minitorch as mt
+from minitorch._subclasses import DynamicOutputShapeException, FakeTensor, FakeTensorMode
 from minitorch.ops import functions as F
 from minitorch.sparse.functions import with_values
 from minitorch.testing import assert_close
@@ -50,7 +51,8 @@ def test_values(name, layout):
     for dtype in (mt.float64, mt.float32, mt.complex64):
         operands = [t.to(dtype) for t in (A, *others)]
         found = function(in_layout(operands[0], layout), *operands[1:])
-        assert found.layout is mt.strided and found.dtype is dtype
+        assert found.layout is mt.strided
+        assert found.dtype is dtype
         wanted = function(*operands) if not name.startswith("sparse.") else _dense_function(name)(*operands)
         assert_close(found, wanted)
 
@@ -133,7 +135,8 @@ def test_gradients_of_two_sparse_matrices(left, right):
     assert check_sparse(mt.mm, [a, b])
     x, y = a.detach().requires_grad_(), b.detach().requires_grad_()
     mt.sparse.mm(x, y).to_dense().sum().backward()
-    assert x.grad.layout is x.layout and y.grad.layout is y.layout
+    assert x.grad.layout is x.layout
+    assert y.grad.layout is y.layout
     assert x.grad._nnz() <= x._nnz()
 
 
@@ -143,7 +146,8 @@ def test_sparse_sum_with_a_sparse_product(layout):
     found = mt.addmm(in_layout(c, layout), in_layout(A, layout), in_layout(B, layout), beta=2, alpha=3)
     assert found.layout is in_layout(c, layout).layout
     assert_close(found.to_dense(), mt.addmm(c, A, B, beta=2, alpha=3))
-    assert_close(mt.addmm(in_layout(c * float("nan"), layout), in_layout(A, layout), in_layout(B, layout), beta=0).to_dense(), A @ B)
+    wrong = in_layout(c * float("nan"), layout)
+    assert_close(mt.addmm(wrong, in_layout(A, layout), in_layout(B, layout), beta=0).to_dense(), A @ B)
 
 
 BATCH = mt.stack([matrix(4, 6, seed=s) for s in (3, 3)]) * mt.tensor([1.0, -2.0], dtype=mt.float64).reshape(2, 1, 1)
@@ -161,10 +165,38 @@ def test_batches(layout):
     ))  # fmt: skip
     other = matrix(2, 6, 5, seed=4).to_sparse()
     product = mt.bmm(sparse, other)
-    assert product.layout is mt.sparse_coo and product.is_coalesced()
+    assert product.layout is mt.sparse_coo
+    assert product.is_coalesced()
     assert_close(product.to_dense(), mt.bmm(BATCH, other.to_dense()))
     if layout in ("coo", "csr"):
         assert check_sparse(mt.bmm, [sparse.requires_grad_(), right.requires_grad_()])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_matmul_of_batches(layout):
+    one, batch = in_layout(A, layout), in_layout(BATCH, layout)
+    right, left = full(2, 6, 3), full(2, 5, 4)
+    for sparse, dense, other in ((batch, BATCH, right), (batch, BATCH, right[0]), (batch, BATCH, VECTOR), (one, A, right),
+                                 (one, A, full(2, 3, 6, 2))):  # fmt: skip
+        assert_close(sparse @ other, dense @ other)
+    for other, sparse, dense in ((left, batch, BATCH), (left[0], batch, BATCH), (ROW, batch, BATCH), (left, one, A)):
+        assert_close(other @ sparse, other @ dense)
+    assert_close((batch @ batch.transpose(1, 2)).to_dense(), BATCH @ BATCH.mT)
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        batch @ full(2, 5, 3)
+    with pytest.raises(RuntimeError, match="three dimensions"):
+        batch @ full(4, 2, 6, 3)
+
+
+@pytest.mark.parametrize("layout", ["coo", "csr", "csc"])
+def test_forward_mode(layout):
+    sparse = in_layout(A, layout)
+    for function in (mt.mm, mt.sparse.mm, lambda s, d: mt.addmm(full(3), s, d)):
+        with mt.autograd.forward_ad.dual_level():
+            s = mt.autograd.forward_ad.make_dual(sparse, in_layout(2 * A, layout))
+            d = mt.autograd.forward_ad.make_dual(RIGHT, RIGHT * 3)
+            tangent = mt.autograd.forward_ad.unpack_dual(function(s, d)).tangent
+        assert_close(tangent, 5 * A @ RIGHT)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -299,6 +331,23 @@ def test_meta():
         assert (sparse @ RIGHT.to("meta")).shape == (4, 3)
         assert mt.mv(sparse, VECTOR.to("meta")).device.type == "meta"
         assert mt.sparse.sampled_addmm(sparse, full(4, 2).to("meta"), full(2, 6).to("meta")).layout is sparse.layout
+
+
+def test_fake_tensors():
+    """What a result is like follows without elements, but for patterns that depend on them."""
+    mode = FakeTensorMode()
+    for layout in LAYOUTS:
+        sparse, dense = mode.from_tensor(in_layout(A, layout)), mode.from_tensor(RIGHT)
+        with mode:
+            for found, shape in (
+                (sparse @ dense, (4, 3)), (dense.t() @ sparse.transpose(0, 1), (3, 4)), (mt.sparse.mm(sparse, dense), (4, 3)),
+                (mt.sparse.softmax(sparse, 1), (4, 6)), (sparse.sum(), ()), (sparse.norm(), ()),
+            ):  # fmt: skip
+                assert isinstance(found, FakeTensor)
+                assert found.shape == shape
+            for unknown in (lambda s: s @ s.transpose(0, 1), lambda s: s.sum(0, keepdim=True)):
+                with pytest.raises(DynamicOutputShapeException):
+                    unknown(sparse)
 
 
 # ---------------------------------------------------------------- PyTorch's answers

@@ -130,7 +130,8 @@ def test_gradients_of_hybrids(name, sparse_dim):
 def test_the_gradient_of_sparse_sum_has_the_entries():
     leaf = MATRIX.to_sparse().requires_grad_()
     mt.sparse.sum(leaf).backward()
-    assert leaf.grad.layout is mt.sparse_coo and leaf.grad._nnz() == leaf._nnz()
+    assert leaf.grad.layout is mt.sparse_coo
+    assert leaf.grad._nnz() == leaf._nnz()
     for dims in (0, [1], [0, 1]):
         assert check_sparse(lambda s, dims=dims: mt.sparse.sum(s, dims), [leaf])
     # That of the other is PyTorch's: dense.

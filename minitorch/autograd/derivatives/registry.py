@@ -68,7 +68,7 @@ def derivative(
     operator_name: str,
     /,
     *,
-    result: Formula | str | None = None,
+    result: Formula | str | Multilinear | None = None,
     jointly: dict[tuple[str, ...], Formula] | None = None,
     **formulas: Formula,
 ) -> None:

@@ -70,7 +70,8 @@ def _sampled_source(dtype: np.dtype, index: np.dtype, width: int) -> str:
     t, s = compute_type(dtype), storage_type(dtype)
     v = vector(t, width)
     add = " + ".join(f"sums.s{lane:x}" for lane in range(width)) if width > 1 else "sums"
-    along = f"for (; j + {width} <= k; j += {width}) sums = fma_({load(dtype, 'a', 'j', width)}, {load(dtype, 'b', 'j', width)}, sums);"
+    a, b = load(dtype, "a", "j", width), load(dtype, "b", "j", width)
+    along = f"for (; j + {width} <= k; j += {width}) sums = fma_({a}, {b}, sums);"
     rest = f"for (; j < k; j++) sum = fma_({load(dtype, 'a', 'j')}, {load(dtype, 'b', 'j')}, sum);" if width > 1 else ""
     return f"""{_head(dtype, index)}
 __kernel void run(__global const I *rows, __global const I *columns, __global const {s} *mat1, __global const {s} *mat2,

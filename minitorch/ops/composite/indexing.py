@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations, combinations_with_replacement
 
 from minitorch.core.dtype import from_numpy_dtype
+from minitorch.core.layout import strided
 from minitorch.core.memory_format import contiguous_format
 from minitorch.core.meta_array import MetaArray
 from minitorch.core.promotion import result_type
@@ -26,7 +27,7 @@ def operand(value):
 def number_beside(tensor, value, dtype):
     """Return a number as a 0-dim tensor where another tensor is: a fake one beside a fake one."""
     if tensor._handle_is_all:
-        return F.new_full(tensor, [], value, dtype=dtype)
+        return F.new_full(tensor, [], value, dtype=dtype, layout=strided)
     return F.scalar_tensor(value, dtype=dtype, device=tensor.device)
 
 

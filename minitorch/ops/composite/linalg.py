@@ -7,11 +7,13 @@ import math
 from minitorch.core.dtype import bool_
 from minitorch.core.memory_format import contiguous_format
 from minitorch.core.promotion import promote_types
+from minitorch.dispatch.keys import SPARSE, SPARSE_CSR
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.errors import LinAlgError
 from minitorch.ops import functions as F
 from minitorch.ops.composite.einsum import einsum
 from minitorch.ops.composite.registry import composite_explicit, composite_implicit
+from minitorch.ops.composite.sparse_products import sparse_matmul
 from minitorch.ops.shapes.common import broadcast_shapes, check, normalize_dim
 from minitorch.tensor.wrapper import innermost, is_followed
 
@@ -22,6 +24,7 @@ from minitorch.tensor.wrapper import innermost, is_followed
 MM = OPERATORS["aten::mm"]
 BMM = OPERATORS["aten::bmm"]
 VIEW = OPERATORS["aten::view"]
+_SPARSE = SPARSE | SPARSE_CSR
 
 
 @composite_implicit("matmul", "linalg_matmul")
@@ -40,6 +43,8 @@ def matmul_composite(self, other):
         n > 0 and m > 0,
         f"both arguments to matmul need to be at least 1D, but they are {n}D and {m}D",
     )
+    if (self.key_set | other.key_set) & _SPARSE:
+        return sparse_matmul(self, other)
     if m <= 2:  # one matrix for a batch: a single product of a tall matrix
         *lead, inner = self.shape
         rows = math.prod(lead)

@@ -8,6 +8,8 @@ Note [Entries and segments]
 
 from __future__ import annotations
 
+from math import prod
+
 from minitorch.core.dtype import int64
 from minitorch.core.layout import sparse_coo, sparse_csc, sparse_csr, strided
 from minitorch.ops import functions as F
@@ -74,12 +76,45 @@ def segment_matmul(offsets, columns, values, other_offsets, other_columns, other
     )
 
 
-# ---------------------------------------------------------------- what minitorch.sparse calls
+# ---------------------------------------------------------------- what operators on any tensor call
 
 
 def is_sparse(tensor):
     """Return whether a tensor has a sparse layout."""
     return tensor.layout is not strided
+
+
+def sparse_matmul(self, other):
+    """Return ``matmul`` of batches of matrices, or of one and a batch, of which one at least is sparse."""
+    if other.ndim == 1:
+        return F.squeeze(sparse_matmul(self, F.unsqueeze(other, 1)), -1)
+    if self.ndim == 1:
+        return F.squeeze(sparse_matmul(F.unsqueeze(self, 0), other), -2)
+    check(
+        self.shape[-1] == other.shape[-2],
+        f"matmul(): shapes cannot be multiplied: {tuple(self.shape)} and {tuple(other.shape)}; "
+        "self.shape[-1] must equal other.shape[-2]",
+    )
+    if self.ndim == 2 and not is_sparse(other):  # more columns of one product
+        *lead, inner, width = other.shape
+        columns = F.reshape(F.movedim(other, -2, 0), [inner, prod(lead) * width])
+        return F.movedim(F.reshape(F.mm(self, columns), [self.shape[0], *lead, width]), 0, -2)
+    if other.ndim == 2 and not is_sparse(self):  # more rows
+        *lead, inner = self.shape
+        return F.reshape(F.mm(F.reshape(self, [prod(lead), inner]), other), [*lead, other.shape[1]])
+    count = (self if self.ndim > 2 else other).shape[0]
+    batches = [F.unsqueeze(t, 0) if t.ndim == 2 else t for t in (self, other)]
+    for t in batches:
+        check(
+            t.ndim == 3 and t.shape[0] in (1, count),
+            f"matmul(): a batch of sparse matrices has three dimensions, and the other operand as many matrices or one; got "
+            f"{tuple(self.shape)} and {tuple(other.shape)}",
+        )
+    left, right = (t if t.shape[0] == count else F.expand(t, [count, *t.shape[1:]]) for t in batches)
+    return F.bmm(left, right)
+
+
+# ---------------------------------------------------------------- what minitorch.sparse calls
 
 
 @composite_implicit("_sparse_mm")

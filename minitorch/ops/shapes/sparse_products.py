@@ -11,7 +11,7 @@ def _check_entries(name, columns, values, dense):
     check(dense.ndim == 2, f"{name}(): the dense operand must be a matrix, but has {dense.ndim} dimensions")
     check(
         columns.ndim == 1 and values.shape == columns.shape,
-        f"{name}(): there must be a value for each of {tuple(columns.shape)} indices, but values have shape {tuple(values.shape)}",
+        f"{name}(): there must be a value for each of {tuple(columns.shape)} indices, but they have shape {tuple(values.shape)}",
     )
     check(
         values.dtype == dense.dtype,
@@ -52,7 +52,7 @@ def sampled_products_shape(rows, columns, mat1, mat2):
 
 @shape("_segment_matmul")
 def segment_matmul_shape(offsets, columns, values, other_offsets, other_columns, other_values, count):
-    raise NeedsElementsError("how many entries a product of sparse matrices has depends on their elements")
+    raise NeedsElementsError("_segment_matmul", "how many entries a product of sparse matrices has")
 
 
 @shape("_segment_solve")

@@ -11,6 +11,7 @@ from minitorch.sparse.kernels.arithmetic import is_number
 from minitorch.sparse.pattern import alike, in_layout_of, is_same_pattern, to_coo, union, values_at, with_zeros
 from minitorch.sparse.refusal import Unsupported
 from minitorch.sparse.registration import sparse_kernel
+from minitorch.tensor.wrapper import has_values
 
 # Zero at two zeros.
 OF_UNION = (
@@ -117,7 +118,9 @@ def where(condition, self, other):
 
 
 def _may_choose(value):
-    return is_sparse(value) or (is_number(value) and not bool(F.ne(value, 0)))
+    if is_sparse(value):
+        return True
+    return is_number(value) and (not has_values(value) or not bool(F.ne(value, 0)))
 
 
 def _where_condition(condition, self, other):

@@ -84,7 +84,8 @@ def stack(tensors, dim=0):
     )
     if not alike or dim > handles[0].batch_dim:
         raise Unsupported(
-            "stack() of a compressed layout makes a batch, whose tensors have one layout and as many entries each; to_sparse() first"
+            "stack() of a compressed layout makes a batch, whose tensors have one layout and as many entries each; "
+            "to_sparse() first"
         )
     parts = [F.stack(list(c), dim) for c in zip(*[h.components() for h in handles], strict=True)]
     shape = [*first.shape[:dim], len(tensors), *first.shape[dim:]]

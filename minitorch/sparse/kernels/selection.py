@@ -15,12 +15,15 @@ from minitorch.sparse.kernels.shapes import view
 from minitorch.sparse.pattern import all_sparse, constructed, entries_at, in_layout_of, to_coo, values_at, with_zeros
 from minitorch.sparse.refusal import Unsupported
 from minitorch.sparse.registration import COO, CSR, sparse_kernel
+from minitorch.tensor.wrapper import has_values
 
 # ---------------------------------------------------------------- one row, a slice
 
 
 def _entries(handle, mask):
     """Return the positions of the entries that a mask holds for."""
+    if not has_values(mask):  # Note [Patterns without elements]
+        return F.arange(mask.shape[0], device=mask.device)
     return F.reshape(F.nonzero(mask), [-1])
 
 
@@ -195,7 +198,7 @@ def compressed_diagonal(self, offset=0, dim1=0, dim2=1):
 def _checked_index(name, index, size, dim, shape):
     """Return an index as int64, from the end where it is negative; raise IndexError where it is outside."""
     index = F.to(index, int64)
-    if index.numel() and index.device.type != "meta":
+    if index.numel() and has_values(index):
         low, high = int(F.min(index)), int(F.max(index))
         if low < -size or high >= size:
             raise IndexError(
@@ -223,15 +226,20 @@ def index_select(self, dim, index):
         return constructed(shape, handle.indices, F.index_select(handle.values, dim - n + 1, index))
     # Entries in the order of this dimension; those that one index wants stand together.
     row = F.select(handle.indices, 0, dim)
-    order = F.argsort(row, stable=True)
-    sorted_row = F.index_select(row, 0, order)
-    first = F.searchsorted(sorted_row, index)
-    counts = F.sub(F.searchsorted(sorted_row, index, right=True), first)
-    total = int(F.sum(counts)) if count else 0
+    order = None
+    if dim or not handle.coalesced:
+        order = F.argsort(row, stable=True)
+        row = F.index_select(row, 0, order)
+    first = F.searchsorted(row, index)
+    counts = F.sub(F.searchsorted(row, index, right=True), first)
+    # Note [Patterns without elements]
+    total = int(F.sum(counts)) if count and has_values(counts) else handle.nnz if count else 0
     places = F.repeat_interleave(F.arange(count, device=index.device), counts, output_size=total)
     start = F.sub(F.cumsum(counts, 0), counts)  # where the entries of each index begin in the result
     within = F.sub(F.arange(total, device=index.device), F.index_select(start, 0, places))
-    taken = F.index_select(order, 0, F.add(F.index_select(first, 0, places), within))
+    taken = F.add(F.index_select(first, 0, places), within)
+    if order is not None:
+        taken = F.index_select(order, 0, taken)
     rows = [places if d == dim else F.index_select(F.select(handle.indices, 0, d), 0, taken) for d in range(n)]
     return constructed(shape, F.stack(rows), F.index_select(handle.values, 0, taken))
 

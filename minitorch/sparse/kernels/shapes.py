@@ -48,8 +48,8 @@ def permute(self, dims):
     n = handle.sparse_dim
     check(
         all(d < n for d in dims[:n]),
-        f"permute(): a dimension cannot move between the {n} sparse and the {handle.dense_dim} dense ones of a tensor of layout "
-        f"sparse_coo, but the order is {dims}; to_dense() first, or to_sparse(sparse_dim) of other sparse dimensions",
+        f"permute(): a dimension cannot move between the {n} sparse and the {handle.dense_dim} dense ones of a tensor of "
+        f"layout sparse_coo, but the order is {dims}; to_dense() first, or to_sparse(sparse_dim) of other sparse dimensions",
     )
     shape = [self.shape[d] for d in dims]
     values = handle.values
@@ -85,8 +85,8 @@ def compressed_permute(self, dims):
     batch, middle, dense = dims[:lead], dims[lead : lead + 2], dims[lead + 2 :]
     check(
         sorted(batch) == list(range(lead)) and sorted(middle) == [lead, lead + 1],
-        f"transpose(): only dimensions of the same kind (batch, sparse, dense) can be exchanged, but of the order {dims} the first "
-        f"{lead} are batch dimensions, then come two sparse ones",
+        f"transpose(): only dimensions of the same kind (batch, sparse, dense) can be exchanged, but of the order {dims} the "
+        f"first {lead} are batch dimensions, then come two sparse ones",
     )
     layout = handle.declared_layout
     order = [*batch, lead]  # batches, entries

@@ -20,7 +20,7 @@ def no_fallback():
         yield
 
 
-@pytest.mark.parametrize("k", (5, 40))
+@pytest.mark.parametrize("k", [5, 40])
 @pytest.mark.parametrize("dtype", sparse_cases.DTYPES)
 def test_products(dtype, k):
     sparse_cases.check_products("opencl", dtype, k)

@@ -272,6 +272,7 @@ def make(devices=1):
     cupyx.errstate = errstate
     cupyx.scipy = types.ModuleType("cupyx.scipy")
     cupyx.scipy.sparse = make_sparse()
-    cupy._modules = {"cupy": cupy, "cupy.linalg": cupy.linalg, "cupy.fft": cupy.fft, "cupy.cuda": cupy.cuda, "cupyx": cupyx, "cupyx.scipy": cupyx.scipy, "cupyx.scipy.sparse": cupyx.scipy.sparse,
+    cupy._modules = {"cupy": cupy, "cupy.linalg": cupy.linalg, "cupy.fft": cupy.fft, "cupy.cuda": cupy.cuda, "cupyx": cupyx,
+                     "cupyx.scipy": cupyx.scipy, "cupyx.scipy.sparse": cupyx.scipy.sparse,
                      "cupy.lib": cupy.lib, "cupy.lib.stride_tricks": cupy.lib.stride_tricks}  # fmt: skip
     return cupy
