@@ -20,7 +20,7 @@ from minitorch.quantized.handle import (
     per_tensor,
     wrap,
 )
-from minitorch.quantized.qparams import choose_qparams
+from minitorch.quantized.qparams import choose_qparams, narrowed_range
 from minitorch.quantized.registry import dense_kernel, quantized_kernel
 from minitorch.quantized.rounding import dequantize_ints, pack, quantize_ints, unpack
 
@@ -77,6 +77,15 @@ def quantize_per_tensor_dynamic_kernel(self, dtype, reduce_range):
 def choose_qparams_per_tensor_kernel(self, reduce_range=False):
     params = choose_qparams(self, quint8, reduce_range)
     return params.scale, params.zero_point
+
+
+@dense_kernel("choose_qparams_optimized")
+def choose_qparams_optimized_kernel(input, numel, n_bins, ratio, bit_width):
+    if numel > input.numel():
+        raise RuntimeError(f"choose_qparams_optimized: numel {numel} is greater than the number of elements, {input.numel()}")
+    row = F.to(F.reshape(input, [-1])[:numel].cpu(), float32).numpy()
+    least, greatest = narrowed_range(row, n_bins, ratio, bit_width)
+    return tuple(F.full([1], float(v), dtype=float32, device=input.device) for v in (greatest, least))
 
 
 def channel_params(name: str, scales: Any, zero_points: Any, axis: int, shape: tuple) -> PerChannel:

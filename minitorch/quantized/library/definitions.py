@@ -58,7 +58,9 @@ def _no_gradient(op: Any) -> Callable[..., Any]:
     return undifferentiable
 
 
-def quantized_operator(schema: str, counterpart: Callable[..., Any] | None = None, dense: bool = False) -> Callable[[Any], Any]:
+def quantized_operator(
+    schema: str, counterpart: Callable[..., Any] | None = None, dense: bool = False, composite: bool = False
+) -> Callable[[Any], Any]:
     """Define an operator of the namespace with the decorated function as its kernel.
 
     Parameters
@@ -69,11 +71,16 @@ def quantized_operator(schema: str, counterpart: Callable[..., Any] | None = Non
         What it computes with floats, differentiable: gets the same arguments.
     dense : bool
         Whether its arguments are ordinary tensors, or packed parameters alone.
+    composite : bool
+        Whether it is written with other operators, which bring their gradients.
     """
 
     def register(fn: Any) -> Any:
         name = schema[: schema.index("(")]
         op = define(f"quantized::{name}", f"quantized::{schema}")
+        if composite:
+            op.register("CompositeImplicitAutograd", PythonKernel(fn))
+            return fn
         keys = ("CompositeExplicitAutograd",) if dense else tuple(f"Quantized{backend}" for backend in BACKENDS)
         for key in keys:
             op.register(key, PythonKernel(fn))
