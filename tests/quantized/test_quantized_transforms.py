@@ -41,6 +41,7 @@ def test_fake(x):
         assert mt.ops.quantized.add(q, q, 0.2, 0).q_scale() == 0.2
         packed = mt.ops.quantized.linear_prepack(outside)
         assert mt.ops.quantized.linear(mt.quantize_per_tensor(fake, 0.1, 3, mt.quint8), packed, 0.1, 0).shape == (2, 4)
+        assert mt.ops.quantized.linear_dynamic(fake, packed).shape == (2, 4)
         with pytest.raises(AssertionError, match="from_tensor"):
             mt.cat([weight, weight])
         with pytest.raises(RuntimeError, match="elements"):

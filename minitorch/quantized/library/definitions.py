@@ -50,8 +50,13 @@ def _with_gradient(op: Any, counterpart: Callable[..., Any]) -> Callable[..., An
     return differentiable
 
 
-def _no_gradient(op: Any) -> Callable[..., Any]:
+def _no_gradient(op: Any, writes: bool) -> Callable[..., Any]:
     def undifferentiable(*args: Any, **kwargs: Any) -> Any:
+        if writes and current().grad_enabled and any([_requires_grad(v) for v in (*args, *kwargs.values())]):
+            raise RuntimeError(
+                f"{op.qualname}: functions with out=... arguments don't support automatic differentiation, but one of the "
+                "arguments requires grad."
+            )
         with ExcludeKeysGuard(_BELOW_AUTOGRAD):
             return op.call(args, kwargs or None)
 
@@ -84,7 +89,7 @@ def quantized_operator(
         keys = ("CompositeExplicitAutograd",) if dense else tuple(f"Quantized{backend}" for backend in BACKENDS)
         for key in keys:
             op.register(key, PythonKernel(fn))
-        outer = _with_gradient(op, counterpart) if counterpart is not None else _no_gradient(op)
+        outer = _with_gradient(op, counterpart) if counterpart is not None else _no_gradient(op, "(a!)" in schema)
         op.register("Autograd", PythonKernel(outer))
         return fn
 

@@ -297,9 +297,9 @@ def quantized_softmax_kernel(qx, dim, output_scale, output_zero_point):
     return quantized_sum(made, _to(output_scale, output_zero_point), qx.dtype)
 
 
-@quantized_operator(f"dropout(Tensor self, {_RESULT}, Scalar p=0.5, bool training=False) -> Tensor")
-def quantized_dropout_kernel(self, output_scale, output_zero_point, p=0.5, training=False):
-    return quantized(F.dropout(dequantize_kernel(self), p, training), _to(output_scale, output_zero_point), self.dtype)
+@quantized_operator(f"dropout(Tensor self, {_RESULT}, Scalar p=0.5, bool training=False) -> Tensor", composite=True)
+def quantized_dropout_composite(self, output_scale, output_zero_point, p=0.5, training=False):
+    return F.quantize_per_tensor(F.dropout(F.dequantize(self), p, training), output_scale, output_zero_point, self.dtype)
 
 
 # ---------------------------------------------------------------- normalization

@@ -8,7 +8,7 @@ from minitorch.core.dtype import float32, qint32, quint8
 from minitorch.ops import functions as F
 from minitorch.quantized.handle import PerTensor, is_quantized
 from minitorch.quantized.kernels import products
-from minitorch.quantized.kernels.construction import quantized
+from minitorch.quantized.kernels.construction import has_values, quantized
 from minitorch.quantized.kernels.selection import single
 from minitorch.quantized.library.definitions import quantized_operator
 from minitorch.quantized.packed import Float16PackedParams, LinearPackedParams
@@ -116,7 +116,9 @@ def observed(name: str, x: Any, reduce_range: bool) -> Any:
     """Return a float32 input quantized with 8 bits, by its range."""
     if x.dtype is not float32:
         raise RuntimeError(f"quantized::{name}: the input is float32, not {x.dtype.name}")
-    return quantized(x, choose_qparams(x, quint8, reduce_range), quint8)
+    # The result is one of floats, whose shape is known without values.
+    params = choose_qparams(x, quint8, reduce_range) if has_values(x) else PerTensor(1.0, 0)
+    return quantized(x, params, quint8)
 
 
 def _linear_dynamic(name: str, relu: bool) -> None:
