@@ -46,6 +46,11 @@ _QUANTIZING = frozenset(f"aten::{name}" for name in MAKERS)
 _LIFTS = frozenset(("aten::lift_fresh", "aten::lift_fresh_copy", "aten::lift"))
 
 
+def _is_of_quantized(func: Any) -> bool:
+    """Return whether an operator of ordinary tensors makes quantized ones, or is given some in packed parameters."""
+    return func.qualname in _QUANTIZING or (func.namespace == "quantized" and "CompositeExplicitAutograd" in func.kernels)
+
+
 class FakeTensorMode(TorchDispatchMode):
     """Scope in which factories make fake tensors, and operators run on such without computing anything.
 
@@ -169,7 +174,7 @@ class FakeTensorMode(TorchDispatchMode):
             return NotImplemented  # their handlers may know how to take themselves off
         kwargs = kwargs or {}
         tensors = _tensors((*args, *kwargs.values()))
-        if func.qualname in _QUANTIZING or any(t.key_set & QUANTIZED for t in tensors):
+        if _is_of_quantized(func) or any(t.key_set & QUANTIZED for t in tensors):
             return self._run_on_components(func, args, kwargs)
         if func.qualname in _LIFTS and not isinstance(tensors[0], FakeTensor):
             return self._lift(func, tensors[0])

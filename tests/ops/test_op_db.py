@@ -26,10 +26,25 @@ WITHOUT_RECORD = {
             "quantize_per_tensor", "quantize_per_tensor_dynamic", "quantize_per_channel", "dequantize", "int_repr", "qscheme",
             "q_scale", "q_zero_point", "q_per_channel_scales", "q_per_channel_zero_points", "q_per_channel_axis",
             "_make_per_tensor_quantized_tensor", "_make_per_channel_quantized_tensor", "_choose_qparams_per_tensor",
+            "choose_qparams_optimized",
             "_empty_affine_quantized", "_empty_per_channel_affine_quantized", "empty_quantized", "_int_mm",
             "_weight_int8pack_mm", "quantized_max_pool1d", "quantized_max_pool2d", "quantized_batch_norm",
         ),
         "of quantized tensors or for them: tests/quantized/quantized_cases.py has its calls",
+    ),
+    **dict.fromkeys(
+        (
+            "_sparse_coo_tensor_unsafe", "_validate_sparse_coo_tensor_args", "_sparse_compressed_tensor_unsafe",
+            "_sparse_csr_tensor_unsafe", "_sparse_csc_tensor_unsafe", "_sparse_bsr_tensor_unsafe", "_sparse_bsc_tensor_unsafe",
+            "_validate_sparse_compressed_tensor_args", "_validate_sparse_csr_tensor_args", "_validate_sparse_csc_tensor_args",
+            "_validate_sparse_bsr_tensor_args", "_validate_sparse_bsc_tensor_args", "to_sparse", "_to_sparse", "to_sparse_csr",
+            "_to_sparse_csr", "to_sparse_csc", "_to_sparse_csc", "to_sparse_bsr", "_to_sparse_bsr", "to_sparse_bsc",
+            "_to_sparse_bsc", "to_dense", "_to_dense", "sparse_mask", "_sparse_mask_projection", "coalesce", "is_coalesced",
+            "_coalesced_", "_indices", "_values", "indices", "values", "crow_indices", "ccol_indices", "row_indices",
+            "col_indices", "sparse_dim", "dense_dim", "_dimI", "_dimV", "_nnz", "sparse_resize_", "sparse_resize_and_clear_",
+            "resize_as_sparse_", "smm", "sspaddmm", "hspmm",
+        ),
+        "of sparse tensors, or makes them: tests/sparse has its calls, in every layout",
     ),
 }
 

@@ -41,6 +41,7 @@ def test_fake(x):
         assert mt.ops.quantized.add(q, q, 0.2, 0).q_scale() == 0.2
         packed = mt.ops.quantized.linear_prepack(outside)
         assert mt.ops.quantized.linear(mt.quantize_per_tensor(fake, 0.1, 3, mt.quint8), packed, 0.1, 0).shape == (2, 4)
+        assert mt.ops.quantized.linear_dynamic(fake, packed).shape == (2, 4)
         with pytest.raises(AssertionError, match="from_tensor"):
             mt.cat([weight, weight])
         with pytest.raises(RuntimeError, match="elements"):
@@ -56,7 +57,8 @@ def test_vmap(x):
     np.testing.assert_array_equal(scaled.numpy(), (q.dequantize() * 0.1).numpy())
     scales, zero_points = mt.tensor([0.1, 0.2, 0.3]), mt.tensor([0, 1, 2])
     mapped = mt.vmap(lambda row: mt.quantize_per_channel(row, scales, zero_points, 0, mt.qint8).dequantize())(x)
-    np.testing.assert_array_equal(mapped.numpy(), mt.quantize_per_channel(x, scales, zero_points, 1, mt.qint8).dequantize().numpy())
+    whole = mt.quantize_per_channel(x, scales, zero_points, 1, mt.qint8)
+    np.testing.assert_array_equal(mapped.numpy(), whole.dequantize().numpy())
 
 
 def test_gradients_of_functions(x):
@@ -86,6 +88,27 @@ def test_traces(x):
     assert names == ["aten.quantize_per_tensor.default", "aten.relu.default", "aten.t.default", "aten.dequantize.self"]
     np.testing.assert_array_equal(traced(x).numpy(), through(x).numpy())
     assert next(n for n in traced.graph.nodes if n.name == "relu").meta["val"].is_quantized
+
+
+def test_autocast_changes_nothing(x):
+    packed = mt.ops.quantized.linear_prepack(mt.quantize_per_tensor(mt.randn(4, 3), 0.011, 0, mt.qint8), mt.randn(4))
+    q = mt.quantize_per_tensor(x, 0.013, 100, mt.quint8)
+    calls = (
+        lambda: mt.ops.quantized.linear(q, packed, 0.01, 100).int_repr(),
+        lambda: mt.ops.quantized.linear_dynamic(x, packed),
+        lambda: mt.ops.quantized.matmul(q, q.t(), 0.01, 100).int_repr(),
+        lambda: mt._int_mm(mt.full((1, 99), 127, dtype=mt.int8), mt.full((99, 1), 127, dtype=mt.int8)),
+    )
+    for call in calls:
+        plain = call()
+        with mt.autocast("cpu"):
+            np.testing.assert_array_equal(call().numpy(), plain.numpy())
+            assert call().dtype is plain.dtype
+    leaf = x.clone().requires_grad_()
+    with mt.autocast("cpu"):
+        y = mt.ops.quantized.linear(mt.quantize_per_tensor(leaf, 0.03, 100, mt.quint8), packed, 0.05, 100)
+    y.dequantize().sum().backward()
+    np.testing.assert_allclose(leaf.grad.numpy(), packed.weight.dequantize().sum(0).expand(2, 3).numpy(), rtol=1e-5)
 
 
 def test_inference_mode(x):

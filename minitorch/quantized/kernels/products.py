@@ -110,11 +110,19 @@ def channel_shape(packed: Any) -> list[int]:
     return [1, -1] + [1] * len(packed.stride)
 
 
+def conv_scale(scale: float, packed: Any) -> Any:
+    """Return what `product_scale` does, in the shape of a convolution's result."""
+    weight = packed.weight
+    if packed.transpose and packed.groups > 1 and not isinstance(weight.handle.params, PerTensor):
+        scales = F.repeat(F.to(F.to(weight.handle.params.scales, float32), float64), [packed.groups])
+        return F.reshape(F.mul(scales, float32_of(scale)), channel_shape(packed))
+    return product_scale(scale, weight, channel_shape(packed))
+
+
 def convolution(x: Any, packed: Any, params: PerTensor, relu: bool) -> Any:
     """Return a quantized convolution of a quantized input."""
-    mine = single(x)
+    scale = conv_scale(single(x).scale, packed)
     shape = channel_shape(packed)
-    scale = product_scale(mine.scale, packed.weight, shape)
     bias = None if packed.bias is None else F.reshape(packed.bias, shape)
     return requantize(conv_sums(x, packed), bias, scale, params, x.handle.qdtype, relu)
 
