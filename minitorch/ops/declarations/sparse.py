@@ -250,12 +250,12 @@ operator("_sparse_broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)", varian
 operator("_sparse_mm_reduce_impl(Tensor self, Tensor other, str reduce) -> (Tensor, Tensor)", variants=0)
 operator(
     "_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor",
-    variants=0,
+    variants=FUNCTION,
 )
 operator(
     "_convert_indices_from_csr_to_coo(Tensor crow_indices, Tensor col_indices, *, bool out_int32=False, "
     "bool transpose=False) -> Tensor",
-    variants=0,
+    variants=FUNCTION,
 )
 operator(
     "embedding_sparse_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx, bool "
