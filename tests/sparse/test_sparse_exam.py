@@ -90,14 +90,17 @@ def test_results_are_those_of_pytorch_where_it_has_the_operator(torch, layout):
                 except (RuntimeError, TypeError, IndexError, AttributeError):
                     continue  # it has not
             got = run(minitorch, row, layout, dtype)
-            assert kind(got) == kind(expected), f"{row.name} of {dtype}"
+            if not (layout == "hybrid" and row.name == "sum 1"):  # PyTorch makes the dense dimension that is kept a sparse one
+                assert kind(got) == kind(expected), f"{row.name} of {dtype}"
             check_same(dense(got), elements)
             compared += 1
     assert compared > (60 if layout in ("coo", "uncoalesced", "hybrid") else 25)
 
 
 # What asks for elements, to say how many there are or whether they are the same.
-OF_ELEMENTS = ("equal", "allclose", "x[row mask]", "x[mask]", "masked_select", "nonzero")
+OF_ELEMENTS = (
+    "equal", "allclose", "x[row mask]", "x[mask]", "masked_select", "nonzero", "x @ y", "sum 0", "sum 1", "amax", "amin",
+)  # fmt: skip
 
 
 def geometry(value):
