@@ -148,7 +148,8 @@ def rebuild_sparse(kept: Any, data: Any) -> Any:
 
     if not isinstance(kept, layout) or not isinstance(data, tuple) or not 3 <= len(data) <= 4:
         raise DamagedFile("load(): a sparse tensor of the file has no layout or no parts")
-    parts, size, coalesced = data[:-1], data[-1], None
+    parts: Any = data[:-1]
+    size, coalesced = data[-1], None
     if kept is sparse_coo and len(data) == 4:
         parts, size, coalesced = data[:2], data[2], data[3]
     wanted = 2 if kept is sparse_coo else 3

@@ -76,7 +76,8 @@ class CooHandle(ComponentHandle):
         return self.indices, self.values
 
     def with_components(self, components: tuple) -> CooHandle:
-        return CooHandle(self.shape, *components, self.coalesced)
+        indices, values = components
+        return CooHandle(self.shape, indices, values, self.coalesced)
 
     def printed(self, indent: int) -> tuple[str, list[str], bool]:
         parts = {"indices": self.indices, "values": self.values}

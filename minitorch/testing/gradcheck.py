@@ -77,6 +77,17 @@ def _specified(tensor: Any) -> Any:
     return data.handle.components()[-1].data if _is_sparse(data) else data
 
 
+def _fully_specified(value: Any) -> Any:
+    """Return a sparse tensor with an entry for each of its elements; anything else as it is."""
+    if not _is_sparse(value):
+        return value
+    from minitorch.autograd.derivatives.sparse import in_layout_of
+
+    detached = F.detach(value)
+    dense = F.to_dense(detached)
+    return F.sparse_mask(dense, in_layout_of(F.ones_like(dense), detached)).requires_grad_(value.requires_grad)
+
+
 def _places(tensor: Any) -> Any:
     """Return where each element of `_specified` stands among those of the tensor, both counted row by row."""
     if not _is_sparse(tensor):
@@ -117,6 +128,8 @@ class _Check:
     ):
         self.func, self.masked = func, masked
         self.inputs = inputs
+        # What the differences are taken of: elements that are not specified have gradients too, unless they are masked.
+        self.stepped = inputs if masked else tuple(map(_fully_specified, inputs))
         self.wanted = [i for i, value in enumerate(inputs) if _is_differentiable(value)]
         self.eps, self.atol, self.rtol, self.nondet_tol = eps, atol, rtol, nondet_tol
 
@@ -140,7 +153,7 @@ class _Check:
 
     def values(self, parts: list[_Part]) -> list:
         """Return copies of all parts of the outputs, one flat array each."""
-        outputs = self.outputs()
+        outputs = _as_tuple(self.func(*self.stepped))
         return [_array(part.of(outputs)).copy() for part in parts]
 
     def difference(self, data: Any, index: tuple, step: Any, parts: list[_Part]) -> list:
@@ -155,7 +168,7 @@ class _Check:
 
     def numerical(self, place: int, parts: list[_Part]) -> list:
         """Return the Jacobians of all parts by one input: (input elements, output elements)."""
-        tensor = self.inputs[place]
+        tensor = self.stepped[place]
         data = _specified(tensor)
         indices = list(itertools.product(*[range(n) for n in data.shape]))
         rows: list[list] = [[] for _ in parts]
@@ -171,7 +184,7 @@ class _Check:
             return [np.zeros((0, size)) for size in sizes]
         if not _is_sparse(tensor):
             return [np.array(row) for row in rows]
-        # Elements that are not specified are not changed: their differences are 0, as in PyTorch.
+        # Elements that are not specified are not changed: their differences are 0.
         whole = [np.zeros((tensor.numel(), len(row[0])), np.array(row).dtype) for row in rows]
         for jacobian, row in zip(whole, rows, strict=True):
             jacobian[_places(tensor)] = row
@@ -239,6 +252,11 @@ class _Check:
             found = self.analytical(outputs, part)
             again = self.analytical(outputs, part)
             for i, place in enumerate(self.wanted):
+                if found[i].shape != expected[place][number].shape:
+                    raise GradcheckError(
+                        f"output {part.number} has another size where the sparse inputs have an entry for each element: pass "
+                        "masked=True, or return to_dense() of it"
+                    )
                 if not self.close(found[i], expected[place][number]):
                     raise GradcheckError(part.explain(self.mismatch(part, place, expected[place][number], found[i])))
             for one, other in zip(found, again, strict=True):
@@ -256,11 +274,11 @@ class _Check:
         again = [self.gradients([part.of(outputs)], [start]) for part, start in zip(parts, starts, strict=True)]
         for i, place in enumerate(self.wanted):
             tensor = self.inputs[place]
-            values = _specified(tensor)
+            values = _specified(self.stepped[place])
             step = _unit(random, values.numel(), tensor.dtype.is_complex)
             differences = self.along(values, F.reshape(_like(tensor, step), list(values.shape)), parts)
             direction = np.zeros(tensor.numel(), step.dtype)
-            np.add.at(direction, _places(tensor), step)
+            np.add.at(direction, _places(self.stepped[place]), step)
             for number, part in enumerate(parts):
                 expected = float(np.dot(differences[number], weights[number]))
                 first, second = found[number][i], again[number][i]
@@ -335,7 +353,7 @@ class _Check:
             tensor = self.inputs[place]
             direction = _unit(random, tensor.numel(), tensor.dtype.is_complex)
             step = F.reshape(_like(tensor, direction), list(tensor.shape))
-            differences = self.along(tensor.data, step, parts)
+            differences = self.along(self.stepped[place].data, step, parts)
             for part, weight, one, other in zip(
                 parts, weights, self.tangents(place, step, parts), differences, strict=True
             ):
@@ -520,8 +538,8 @@ def gradcheck(
     fast_mode : bool
         Note [Slow and fast].
     masked : bool, optional
-        Do not look at the gradient of what a sparse input does not specify.  Otherwise it must be 0, as these elements are
-        not changed for the differences.
+        Do not look at the gradient of what a sparse input does not specify.  Otherwise it is checked as that of any element:
+        the differences are taken of inputs with an entry everywhere.
 
     Raises
     ------
