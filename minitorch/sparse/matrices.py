@@ -11,11 +11,13 @@ from math import prod
 from typing import Any
 
 from minitorch.core.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from minitorch.errors import NeedsElementsError
 from minitorch.ops import functions as F
 from minitorch.ops.composite.sparse_products import rows_of
 from minitorch.ops.shapes.common import check
 from minitorch.sparse.convert import coordinates, linear_positions, offsets_of
 from minitorch.sparse.handles import CompressedHandle, CooHandle, compressed, coo
+from minitorch.tensor.wrapper import has_values
 
 
 class Matrix:
@@ -153,6 +155,8 @@ def same_index_types(*matrices: Matrix) -> list[Matrix]:
 def product_of(left: Matrix, right: Matrix) -> Matrix:
     """Return the product of two sparse matrices, by rows."""
     left, right = same_index_types(left.by_rows(), right.by_rows())
+    if not has_values(left.values):
+        raise NeedsElementsError("mm", "how many entries the product of sparse matrices has")
     count = right.shape[1]
     offsets, columns, values = F._segment_matmul(
         left.offsets, left.columns, left.values, right.offsets, right.columns, right.values, count

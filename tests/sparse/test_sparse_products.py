@@ -7,6 +7,7 @@ import pytest
 from sparse_layouts import LAYOUTS, dense_of, full, in_layout, matrix, pairs
 
 import minitorch as mt
+from minitorch._subclasses import DynamicOutputShapeException, FakeTensor, FakeTensorMode
 from minitorch.ops import functions as F
 from minitorch.sparse.functions import with_values
 from minitorch.testing import assert_close
@@ -172,6 +173,33 @@ def test_batches(layout):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+def test_matmul_of_batches(layout):
+    one, batch = in_layout(A, layout), in_layout(BATCH, layout)
+    right, left = full(2, 6, 3), full(2, 5, 4)
+    for sparse, dense, other in ((batch, BATCH, right), (batch, BATCH, right[0]), (batch, BATCH, VECTOR), (one, A, right),
+                                 (one, A, full(2, 3, 6, 2))):  # fmt: skip
+        assert_close(sparse @ other, dense @ other)
+    for other, sparse, dense in ((left, batch, BATCH), (left[0], batch, BATCH), (ROW, batch, BATCH), (left, one, A)):
+        assert_close(other @ sparse, other @ dense)
+    assert_close((batch @ batch.transpose(1, 2)).to_dense(), BATCH @ BATCH.mT)
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        batch @ full(2, 5, 3)
+    with pytest.raises(RuntimeError, match="three dimensions"):
+        batch @ full(4, 2, 6, 3)
+
+
+@pytest.mark.parametrize("layout", ["coo", "csr", "csc"])
+def test_forward_mode(layout):
+    sparse = in_layout(A, layout)
+    for function in (mt.mm, mt.sparse.mm, lambda s, d: mt.addmm(full(3), s, d)):
+        with mt.autograd.forward_ad.dual_level():
+            s = mt.autograd.forward_ad.make_dual(sparse, in_layout(2 * A, layout))
+            d = mt.autograd.forward_ad.make_dual(RIGHT, RIGHT * 3)
+            tangent = mt.autograd.forward_ad.unpack_dual(function(s, d)).tangent
+        assert_close(tangent, 5 * A @ RIGHT)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_sampled_addmm(layout):
     pattern = in_layout(A, layout)
     left, right = full(4, 2), full(2, 6)
@@ -303,6 +331,23 @@ def test_meta():
         assert (sparse @ RIGHT.to("meta")).shape == (4, 3)
         assert mt.mv(sparse, VECTOR.to("meta")).device.type == "meta"
         assert mt.sparse.sampled_addmm(sparse, full(4, 2).to("meta"), full(2, 6).to("meta")).layout is sparse.layout
+
+
+def test_fake_tensors():
+    """What a result is like follows without elements, but for patterns that depend on them."""
+    mode = FakeTensorMode()
+    for layout in LAYOUTS:
+        sparse, dense = mode.from_tensor(in_layout(A, layout)), mode.from_tensor(RIGHT)
+        with mode:
+            for found, shape in (
+                (sparse @ dense, (4, 3)), (dense.t() @ sparse.transpose(0, 1), (3, 4)), (mt.sparse.mm(sparse, dense), (4, 3)),
+                (mt.sparse.softmax(sparse, 1), (4, 6)), (sparse.sum(), ()), (sparse.norm(), ()),
+            ):  # fmt: skip
+                assert isinstance(found, FakeTensor)
+                assert found.shape == shape
+            for unknown in (lambda s: s @ s.transpose(0, 1), lambda s: s.sum(0, keepdim=True)):
+                with pytest.raises(DynamicOutputShapeException):
+                    unknown(sparse)
 
 
 # ---------------------------------------------------------------- PyTorch's answers

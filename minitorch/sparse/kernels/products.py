@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minitorch.core.layout import sparse_coo, sparse_csc, sparse_csr
+from minitorch.errors import NeedsElementsError
 from minitorch.ops import functions as F
 from minitorch.ops.shapes import linalg as shapes
 from minitorch.ops.shapes.common import check
@@ -16,6 +17,7 @@ from minitorch.sparse.matrices import (
 )
 from minitorch.sparse.refusal import Unsupported
 from minitorch.sparse.registration import COO, CSR, sparse_kernel
+from minitorch.tensor.wrapper import has_values
 
 
 def _turned(dense):
@@ -224,6 +226,8 @@ def hspmm(mat1, mat2):
     check(not is_sparse(mat2), f"hspmm(): mat2 must be dense, but its layout is {mat2.layout}")
     matrix = matrix_of(mat1, "hspmm")
     rows, columns = matrix.entries()
+    if not has_values(rows):
+        raise NeedsElementsError("hspmm", "how many rows the result has")
     there, inverse, _ = F._unique2(rows, True, True)
     count = there.shape[0]
     values = F._entries_mm(inverse, columns, matrix.values, mat2, count)

@@ -13,6 +13,7 @@ from math import inf, prod
 from typing import Any
 
 from minitorch.core.dtype import bool_, int64, uint8
+from minitorch.errors import NeedsElementsError
 from minitorch.ops import functions as F
 from minitorch.ops.shapes.common import check, normalize_dims
 from minitorch.ops.shapes.registry import SHAPES
@@ -21,6 +22,7 @@ from minitorch.sparse.handles import coo, is_coo
 from minitorch.sparse.matrices import matrix_of, tensor_of_matrix
 from minitorch.sparse.refusal import Unsupported
 from minitorch.sparse.registration import CSR, sparse_kernel
+from minitorch.tensor.wrapper import has_values
 
 
 class Reduction:
@@ -130,6 +132,8 @@ def _reduced_coo(self: Any, dims: tuple, keepdim: bool, how: Reduction, stay_spa
         sizes = [shape[d] for d in kept]
         places = _number_of(shape, outer)
         if kept:
+            if not has_values(indices):
+                raise NeedsElementsError(how.name, "how many entries the result of a sparse tensor has")
             found, group, counts = F._unique2(linear_positions(indices, sizes), True, True, True)
             values = how.with_zeros(how.grouped(values, group, found.shape[0]), F.lt(counts, places))
             indices = coordinates(found, sizes)

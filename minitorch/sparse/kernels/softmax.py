@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, prod
 from typing import Any
 
 from minitorch.ops import functions as F
@@ -12,6 +12,10 @@ from minitorch.sparse.handles import is_coo, is_sparse, same_pattern
 from minitorch.sparse.matrices import matrix_of, values_at
 from minitorch.sparse.refusal import Unsupported
 from minitorch.sparse.registration import sparse_kernel
+from minitorch.tensor.wrapper import has_values
+
+# So many rows for each entry, most of them without any, are less work than counting those that have some.
+_SPARE = 2
 
 
 class _Dense:
@@ -55,7 +59,11 @@ def rows_along(self: Any, dim: int, name: str) -> tuple[Any, Any]:
         if not kept:
             return _Grouped(F.new_zeros(handle.indices, [handle.nnz]), 1), values
         indices = F.stack([F.select(handle.indices, 0, d) for d in kept])
-        found, group, _ = F._unique2(linear_positions(indices, [handle.shape[d] for d in kept]), True, True)
+        sizes = [handle.shape[d] for d in kept]
+        positions, count = linear_positions(indices, sizes), prod(sizes)
+        if count <= _SPARE * handle.nnz or not has_values(positions):
+            return _Grouped(positions, count), values
+        found, group, _ = F._unique2(positions, True, True)
         return _Grouped(group, found.shape[0]), values
     dim = normalize_dim(dim, self.ndim, name)
     if handle.dense_dim or dim < handle.batch_dim:

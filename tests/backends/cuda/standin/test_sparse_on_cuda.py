@@ -10,6 +10,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2]))
 import sparse_cases
 
+pytest.importorskip("scipy.sparse", reason="the stand-in of cupyx.scipy.sparse is around SciPy's matrices")
+
 
 @pytest.mark.parametrize("k", sparse_cases.WIDTHS)
 @pytest.mark.parametrize("dtype", sparse_cases.DTYPES)
