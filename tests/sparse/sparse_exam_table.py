@@ -239,7 +239,10 @@ row("dense @ x", lambda lib, x, y, o: o.dense @ x, refuses=("hybrid",))
 row("x @ y", lambda lib, x, y, o: x @ y, refuses=("hybrid",))
 row("mv", lambda lib, x, y, o: lib.mv(x, o.row), refuses=("hybrid",))
 row("addmm", lambda lib, x, y, o: lib.addmm(o.dense, x, o.dense, beta=0.5, alpha=2), refuses=("hybrid",))
-row("sparse.mm", lambda lib, x, y, o: lib.sparse.mm(x, o.dense) if str(x.layout) != "torch.strided" else x @ o.dense, refuses=("hybrid",))
+row(
+    "sparse.mm", lambda lib, x, y, o: lib.sparse.mm(x, o.dense) if str(x.layout) != "torch.strided" else x @ o.dense,
+    refuses=("hybrid",),
+)  # fmt: skip
 row("sum", lambda lib, x, y, o: x.sum(), dtypes="fic")
 row("sum 0", lambda lib, x, y, o: x.sum(0, keepdim=True))
 row("sum 1", lambda lib, x, y, o: x.sum(1, keepdim=True))
