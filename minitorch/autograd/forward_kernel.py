@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from minitorch.autograd import kernel as kernels
 from minitorch.autograd.backward import grad as gradients_of
-from minitorch.autograd.derivatives.registry import Multilinear, parameter_names
+from minitorch.autograd.derivatives.registry import Multilinear, parameter_names, sparse_formula
 from minitorch.autograd.dual import (
     below,
     change_tangent,
@@ -37,6 +37,7 @@ from minitorch.autograd.kernel import (
 )
 from minitorch.autograd.node import SavedOutput, requires_grad
 from minitorch.core.dtype import QUANTIZED, from_numpy_dtype
+from minitorch.core.layout import strided
 from minitorch.dispatch.keys import FUNCTORCH_KEYS
 from minitorch.dispatch.local_state import current
 from minitorch.ops import functions as F
@@ -269,6 +270,8 @@ class DualCall:
             tangent = self.tangents.get(name)
             if tangent is None:
                 continue
+            if self.values[name].layout is not strided:
+                formula = sparse_formula(self.op, name, formula)
             values = [
                 _conj(tangent) if parameter == "grad" else self.saved(parameter)
                 for parameter in parameter_names(formula)

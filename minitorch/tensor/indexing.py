@@ -8,12 +8,14 @@ import numpy as np
 
 from minitorch.core.dtype import float32
 from minitorch.core.symbolic import SymInt
+from minitorch.dispatch.keys import SPARSE, SPARSE_CSR
 from minitorch.dispatch.operator import OPERATORS, Operator
 from minitorch.tensor.base import TensorBase, is_plain
 from minitorch.tensor.operators import F
 from minitorch.tensor.wrapper import has_elements
 
 _EVERYTHING = slice(None)
+_SPARSE_KEYS = SPARSE | SPARSE_CSR
 _select: Operator
 _slice: Operator
 _unsqueeze: Operator
@@ -220,6 +222,8 @@ def setitem(tensor: TensorBase, index: Any, value: Any) -> None:
     """Do ``tensor[index] = value``: broadcast and cast the value into the places."""
     from minitorch.tensor.creation import tensor as make_tensor
 
+    if tensor.key_set & _SPARSE_KEYS:
+        raise TypeError("Cannot assign to a sparse tensor: what an index gives of it shares no memory with it")
     if index is Ellipsis or (type(index) is slice and index == slice(None)):
         target, positions, rest = tensor, [], []
     elif type(index) is int and tensor.handle.ndim == 0:

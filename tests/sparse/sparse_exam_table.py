@@ -180,8 +180,8 @@ row("flatten", lambda lib, x, y, o: x.flatten(), refuses=COMPRESSED)
 row("reshape", lambda lib, x, y, o: x.reshape(2, 8))
 row("reshape 3", lambda lib, x, y, o: x.reshape(2, 2, 4), refuses=COMPRESSED)
 row("reshape same", lambda lib, x, y, o: x.reshape(4, 4))
-row("expand", lambda lib, x, y, o: x.expand(3, 4, 4), is_smooth=False)
-row("repeat", lambda lib, x, y, o: x.repeat(2, 1), is_smooth=False)
+row("expand", lambda lib, x, y, o: x.expand(3, 4, 4))
+row("repeat", lambda lib, x, y, o: x.repeat(2, 1))
 
 # ---------------------------------------------------------------- parts
 
@@ -231,3 +231,23 @@ row("flip", lambda lib, x, y, o: x.flip(0, 1))
 row("roll", lambda lib, x, y, o: x.roll(1, 0))
 row("roll flat", lambda lib, x, y, o: x.roll(3))
 row("index_add", lambda lib, x, y, o: x.index_add(0, o.rows, y))
+
+# ---------------------------------------------------------------- products and reductions
+
+row("x @ dense", lambda lib, x, y, o: x @ o.dense, refuses=("hybrid",))
+row("dense @ x", lambda lib, x, y, o: o.dense @ x, refuses=("hybrid",))
+row("x @ y", lambda lib, x, y, o: x @ y, refuses=("hybrid",))
+row("mv", lambda lib, x, y, o: lib.mv(x, o.row), refuses=("hybrid",))
+row("addmm", lambda lib, x, y, o: lib.addmm(o.dense, x, o.dense, beta=0.5, alpha=2), refuses=("hybrid",))
+row(
+    "sparse.mm", lambda lib, x, y, o: lib.sparse.mm(x, o.dense) if str(x.layout) != "torch.strided" else x @ o.dense,
+    refuses=("hybrid",),
+)  # fmt: skip
+row("sum", lambda lib, x, y, o: x.sum(), dtypes="fic")
+row("sum 0", lambda lib, x, y, o: x.sum(0, keepdim=True))
+row("sum 1", lambda lib, x, y, o: x.sum(1, keepdim=True))
+row("mean", lambda lib, x, y, o: x.mean())
+row("amax", lambda lib, x, y, o: x.amax(1, keepdim=True))
+row("amin", lambda lib, x, y, o: x.amin(0, keepdim=True))
+row("any", lambda lib, x, y, o: x.any(), is_smooth=False)
+row("norm", lambda lib, x, y, o: x.norm())

@@ -145,8 +145,9 @@ def test_single_elements_are_checked():
         x.index_select(1, minitorch.tensor([4]))
     with pytest.raises(IndexError, match="too many indices"):
         x[0, 0, 0]
-    with pytest.raises(NotImplementedError, match="not written"):
-        x[minitorch.tensor([0]), minitorch.tensor([1])] = 5.0
+    for index in (0, (0, 1), slice(0, 1), ..., minitorch.tensor([0])):
+        with pytest.raises(TypeError, match="Cannot assign to a sparse tensor"):
+            x[index] = 5.0
 
 
 # ---------------------------------------------------------------- vmap

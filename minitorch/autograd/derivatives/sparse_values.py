@@ -14,6 +14,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from minitorch.autograd.derivatives.indexing import repeat_backward
 from minitorch.autograd.derivatives.registry import derivative, parameter_names, sparse_derivative
 from minitorch.core.layout import sparse_coo, strided
 from minitorch.ops import functions as F
@@ -123,6 +124,25 @@ def index_select_gradient(grad, self, dim, index):
     return in_layout_of(F.index_add(F.new_zeros(grad, list(self.shape)), dim, index, grad), self)
 
 
+def expand_gradient(grad, self):
+    """Return a gradient summed over the dimensions that a sparse tensor was repeated along."""
+    grad = as_coordinates(grad)
+    lead = grad.ndim - self.ndim
+    stretched = [lead + d for d, n in enumerate(self.shape) if grad.shape[lead + d] != n]
+    if lead or stretched:
+        grad = F.sum(grad, [*range(lead), *stretched])
+    for d in stretched:
+        grad = F.unsqueeze(grad, d - lead)
+    return in_layout_of(grad, self)
+
+
+def repeat_gradient(grad, self, repeats):
+    return in_layout_of(repeat_backward(as_coordinates(grad), self.shape, repeats), self)
+
+
+sparse_derivative("expand", self=expand_gradient)
+sparse_derivative("_sparse_broadcast_to", self=expand_gradient)
+sparse_derivative("repeat", self=repeat_gradient)
 sparse_derivative("index_select", self=index_select_gradient)
 sparse_derivative("select.int", self=select_gradient)
 sparse_derivative("index.Tensor", self=index_gradient)
