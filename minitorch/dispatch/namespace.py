@@ -28,6 +28,8 @@ from minitorch.dispatch.transforms import TransformType
 # the ``__torch_function__`` protocol, set by the layer that knows tensors.  A fourth argument are
 # the values that may override the call, where they are not the arguments and what is in lists of them.
 function_handler: Callable[..., Any] | None = None
+# Namespace -> what defines its operators, called when one that is not defined yet is asked for.
+namespace_loaders: dict[str, Callable[[], None]] = {}
 
 
 class OpOverload(Operator):
@@ -287,6 +289,8 @@ class OpNamespace:
 
     def __getattr__(self, name: str) -> OpOverloadPacket:
         qualified_name = f"{self.name}::{name}"
+        if qualified_name not in OVERLOADS and self.name in namespace_loaders and not name.startswith("__"):
+            namespace_loaders[self.name]()
         if qualified_name not in OVERLOADS:
             raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'")
         packet = OpOverloadPacket(qualified_name)

@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 from minitorch.dispatch.dispatcher import register_fallback
 from minitorch.dispatch.operator import OPERATORS, FallbackKernel, PythonKernel
 from minitorch.quantized.fallback import quantized_fallback
-from minitorch.quantized.registry import BACKENDS, DENSE_KERNELS, KERNELS
+from minitorch.quantized.registry import BACKENDS, DENSE_KERNELS, KERNELS, NoQuantizedKernel
 
-_FAMILIES = ("construction", "views")
+_LIBRARY = ("pointwise", "products", "embeddings")
+_FAMILIES = ("construction", "views", "selection", "pointwise", "pooling", "products")
+
+
+class QuantizedKernel(PythonKernel):
+    """A kernel of `registry.KERNELS`; what it is not for goes to the fallback."""
+
+    __slots__ = ()
+
+    def run(self, op: Any, entry: Any, args: tuple, kwargs: Any) -> Any:
+        try:
+            return PythonKernel.run(self, op, entry, args, kwargs)
+        except NoQuantizedKernel:
+            return quantized_fallback(op, *args, **(kwargs or {}))
 
 
 def register() -> None:
     """Register the kernels, the fallback for operators without one, and the operators of ``minitorch.ops.quantized``."""
     for family in _FAMILIES:
         import_module(f"minitorch.quantized.kernels.{family}")
+    for family in _LIBRARY:
+        import_module(f"minitorch.quantized.library.{family}")
     for name, fn in DENSE_KERNELS.items():
         OPERATORS["aten::" + name].register("CompositeExplicitAutograd", PythonKernel(fn))
     for name, fn in KERNELS.items():
         op = OPERATORS["aten::" + name]
         for backend in BACKENDS:
-            op.register("Quantized" + backend, PythonKernel(fn))
+            op.register("Quantized" + backend, QuantizedKernel(fn))
     for backend in BACKENDS:
         register_fallback("Quantized" + backend, FallbackKernel(quantized_fallback))

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+
+class NoQuantizedKernel(Exception):
+    """Raised by a kernel for arguments that it is not for: the operator then runs as one without a kernel."""
+
+
 BACKENDS = ("CPU", "CUDA", "XPU", "PrivateUse1", "PrivateUse2", "PrivateUse3", "Meta")
 """The backends that have quantized tensors; kernels are made of dense operators, and so are the same for all."""
 

@@ -12,6 +12,7 @@ Note [Components]
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -19,6 +20,7 @@ from minitorch.core.layout import strided
 from minitorch.core.meta_array import Geometry, contiguous_strides
 from minitorch.dispatch.keys import BACKEND_MASK, BACKENDS
 from minitorch.dispatch.local_state import current
+from minitorch.dispatch.namespace import namespace_loaders
 from minitorch.dispatch.tensor_keys import inference_keys, tensor_keys
 from minitorch.tensor.base import TensorBase, new_tensor
 
@@ -80,6 +82,9 @@ def load_kernels(functionality: str) -> None:
     if module not in _loaded:
         import_module(module).register()
         _loaded.add(module)
+
+
+namespace_loaders["quantized"] = partial(load_kernels, "Quantized")
 
 
 def tensor_of(handle: ComponentHandle) -> Any:

@@ -1,0 +1,173 @@
+"""Products of integers: matrices, linear layers, convolutions.
+
+Note [Exact sums]
+    A product of integers is computed with floating point numbers, which BLAS is fast with, and is exact: a sum of n products
+    of 8 bits is below ``n * 255 * 255``, which float32 holds up to 258 of them and float64 up to 10**11.  So the order of
+    summation does not matter, and all devices have the same sums.
+
+Note [Requantization]
+    The sum, with the bias as an integer of the product's scale, times ``input scale * weight scale / output scale`` (rounded to
+    float32), is rounded to float32 and then to an integer, half to even; then the zero point is added and the result clamped.
+    That is FBGEMM's arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minitorch.core.dtype import float32, float64, int8, int32, quantized_limits
+from minitorch.ops import functions as F
+from minitorch.quantized.handle import INTEGERS, PerTensor, ints_of, wrap
+from minitorch.quantized.kernels.selection import single
+from minitorch.quantized.registry import dense_kernel
+from minitorch.quantized.rounding import float32_of
+
+_EXACT_IN_FLOAT32 = 258
+
+
+def exact_type(terms: int) -> Any:
+    """Return the dtype that holds sums of so many products of 8 bits (Note [Exact sums])."""
+    return float32 if terms <= _EXACT_IN_FLOAT32 else float64
+
+
+def centred(tensor: Any, dtype: Any, axis: int | None = None) -> Any:
+    """Return the integers of a tensor less their zero points, as floating point numbers."""
+    ints = F.to(ints_of(tensor, "product"), dtype)
+    params = tensor.handle.params
+    if isinstance(params, PerTensor):
+        return F.sub(ints, float(params.zero_point)) if params.zero_point else ints
+    shape = [-1 if i == params.axis else 1 for i in range(tensor.ndim)]
+    return F.sub(ints, F.reshape(F.to(params.zero_points, dtype), shape))
+
+
+def product_scale(scale: float, weight: Any, shape: list[int]) -> Any:
+    """Return the scale of products with a weight, float64 of float32 factors: a number, or a row of one a channel."""
+    params = weight.handle.params
+    if isinstance(params, PerTensor):
+        return float32_of(scale) * float32_of(params.scale)
+    scales = F.to(F.to(params.scales, float32), float64)
+    return F.reshape(F.mul(scales, float32_of(scale)), shape)
+
+
+def _as_float32(value: Any) -> Any:
+    """Return a float64 number or tensor with float32's precision."""
+    return float32_of(value) if isinstance(value, float) else F.to(F.to(value, float32), float64)
+
+
+def requantize(sums: Any, bias: Any, scale: Any, params: PerTensor, dtype: Any, relu: bool) -> Any:
+    """Return exact sums of products as a quantized tensor (Note [Requantization]).
+
+    Parameters
+    ----------
+    sums : Tensor
+        Floating point numbers that are integers.
+    bias : Tensor or None
+        float32, in the shape that broadcasts.
+    scale : float or Tensor
+        What a unit of `sums` is, float64.
+    """
+    wide = F.to(sums, float64)
+    if bias is not None:
+        bias = F.to(bias, float64)
+        wide = F.add(wide, F.round(F.div(bias, scale)))
+    multiplier = _as_float32(F.div(scale, float32_of(params.scale)) if hasattr(scale, "handle") else scale / float32_of(params.scale))
+    rounded = F.round(F.to(F.mul(wide, multiplier), float32))
+    low, high = quantized_limits(dtype)
+    if relu:
+        low = max(low, params.zero_point)
+    ints = F.clamp(F.add(F.to(rounded, float64), float(params.zero_point)), low, high)
+    return wrap(F.to(ints, INTEGERS[dtype]), params, dtype)
+
+
+def linear_sums(x: Any, weight: Any) -> Any:
+    """Return the exact sums of a quantized input (..., in) with a weight (out, in)."""
+    terms = x.shape[-1]
+    dtype = exact_type(terms)
+    return F.matmul(centred(x, dtype), F.t(centred(weight, dtype)))
+
+
+def linear(x: Any, weight: Any, bias: Any, params: PerTensor, relu: bool) -> Any:
+    """Return a quantized linear layer of a quantized input."""
+    mine = single(x)
+    scale = product_scale(mine.scale, weight, [-1])
+    return requantize(linear_sums(x, weight), bias, scale, params, x.handle.qdtype, relu)
+
+
+def scaled(sums: Any, scale: Any, bias: Any, relu: bool) -> Any:
+    """Return exact sums as float32 numbers, with a bias."""
+    result = F.to(F.mul(F.to(sums, float64), scale), float32)
+    if bias is not None:
+        result = F.add(result, F.to(bias, float32))
+    return F.relu(result) if relu else result
+
+
+def matmul(a: Any, b: Any, params: PerTensor) -> Any:
+    """Return the product of two quantized tensors."""
+    terms = a.shape[-1]
+    dtype = exact_type(terms)
+    sums = F.matmul(centred(a, dtype), centred(b, dtype))
+    scale = float32_of(single(a).scale) * float32_of(single(b).scale)
+    return requantize(sums, None, scale, params, a.handle.qdtype, False)
+
+
+def conv_sums(x: Any, packed: Any) -> Any:
+    """Return the exact sums of a convolution; what is padded stands for 0."""
+    weight = packed.weight
+    terms = int(np.prod(weight.shape[1:])) if not packed.transpose else int(np.prod(weight.shape)) // packed.groups
+    dtype = exact_type(terms)
+    return F.convolution(
+        centred(x, dtype), centred(weight, dtype), None, packed.stride, packed.padding, packed.dilation, packed.transpose,
+        packed.output_padding, packed.groups,
+    )  # fmt: skip
+
+
+def channel_shape(packed: Any) -> list[int]:
+    """Return the shape in which a row of one a channel broadcasts with the result of a convolution."""
+    return [1, -1] + [1] * len(packed.stride)
+
+
+def convolution(x: Any, packed: Any, params: PerTensor, relu: bool) -> Any:
+    """Return a quantized convolution of a quantized input."""
+    mine = single(x)
+    shape = channel_shape(packed)
+    scale = product_scale(mine.scale, packed.weight, shape)
+    bias = None if packed.bias is None else F.reshape(packed.bias, shape)
+    return requantize(conv_sums(x, packed), bias, scale, params, x.handle.qdtype, relu)
+
+
+# ---------------------------------------------------------------- products of ordinary integers
+
+
+@dense_kernel("_int_mm")
+def int_mm_kernel(self, mat2):
+    for name, value in (("self", self), ("mat2", mat2)):
+        if value.dtype is not int8:
+            raise RuntimeError(f"_int_mm: {name} is int8, not {value.dtype.name}")
+        if value.ndim != 2:
+            raise RuntimeError(f"_int_mm: {name} is a matrix, not of {value.ndim} dimensions")
+    if self.shape[1] != mat2.shape[0]:
+        raise RuntimeError(
+            f"_int_mm: self.shape[1] and mat2.shape[0] must be equal, and are {self.shape[1]} and {mat2.shape[0]}"
+        )
+    dtype = exact_type(self.shape[1])
+    return F.to(F.mm(F.to(self, dtype), F.to(mat2, dtype)), int32)
+
+
+@dense_kernel("_weight_int8pack_mm")
+def weight_int8pack_mm_kernel(self, mat2, scales):
+    if mat2.dtype is not int8 or mat2.ndim != 2 or self.ndim != 2:
+        raise RuntimeError(
+            f"_weight_int8pack_mm: self is a floating point matrix and mat2 an int8 matrix, not {self.dtype.name} of "
+            f"{self.ndim} and {mat2.dtype.name} of {mat2.ndim} dimensions"
+        )
+    if scales.shape != mat2.shape[:1] or self.shape[1] != mat2.shape[1]:
+        raise RuntimeError(
+            f"_weight_int8pack_mm: self is (m, k), mat2 (n, k) and scales (n,), not {tuple(self.shape)}, {tuple(mat2.shape)} "
+            f"and {tuple(scales.shape)}"
+        )
+    product = F.mm(F.to(self, float32), F.t(F.to(mat2, float32)))
+    return F.to(F.mul(product, F.to(scales, float32)), self.dtype)
+
+
