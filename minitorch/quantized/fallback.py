@@ -5,8 +5,8 @@ Note [Requantizing]
 
     - as it is, if it is no float32 tensor (indices, comparisons, numbers), or if a floating point tensor stood among the
       arguments: a quantized tensor and a float tensor give a float tensor;
-    - else quantized again: with the parameters of the first quantized argument, if that has one scale and no value leaves its range;
-      else with parameters chosen from the result (`qparams.choose_qparams`, all bits), of the same dtype.
+    - else quantized again: with the parameters of the first quantized argument, if that has one scale and no value leaves its
+      range; else with parameters chosen from the result (`qparams.choose_qparams`, all bits), of the same dtype.
 
     An operator that writes into a quantized tensor keeps that tensor's parameters: what leaves the range saturates.
     Under ``requantize_policy("error")`` it is refused.  In a backward pass the formulas of the operators meet saved quantized
@@ -18,8 +18,9 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.core.dtype import float32, quantized_limits
-from minitorch.dispatch.keys import BACKEND_MASK, BACKENDS
+from minitorch.dispatch.keys import BACKEND_MASK, BACKENDS, QUANTIZED
 from minitorch.dispatch.local_state import current
+from minitorch.dispatch.operator import KeyedObject
 from minitorch.ops import functions as F
 from minitorch.quantized.handle import PerTensor, is_quantized
 from minitorch.quantized.kernels.construction import dequantize_kernel, quantized
@@ -31,7 +32,7 @@ def _flat(values: Any) -> Any:
     for value in values:
         if isinstance(value, (list, tuple)):
             yield from _flat(value)
-        elif isinstance(value, TensorBase):
+        elif isinstance(value, KeyedObject):
             yield value
 
 
@@ -48,11 +49,12 @@ def _dequantized(tensor: Any) -> Any:
 
 
 def _refuse(op: Any, tensors: list) -> None:
-    backend = next(BACKENDS[(t.key_set & BACKEND_MASK).bit_length() - 1] for t in tensors if is_quantized(t))
+    backend = next(BACKENDS[(t.key_set & BACKEND_MASK).bit_length() - 1] for t in tensors if t.key_set & QUANTIZED)
     raise NotImplementedError(
         f"Could not run '{op.qualname}' with arguments from the 'Quantized{backend}' backend: there is no quantized kernel for "
-        "it, and requantize_policy('error') refuses to dequantize, compute and quantize again. dequantize() the arguments, or use "
-        f"the quantized operator where there is one (minitorch.ops.quantized). It is available for: {', '.join(op.available_keys())}."
+        "it, and requantize_policy('error') refuses to dequantize, compute and quantize again. dequantize() the arguments, or "
+        "use the quantized operator where there is one (minitorch.ops.quantized). It is available for: "
+        f"{', '.join(op.available_keys())}."
     )
 
 
@@ -82,7 +84,7 @@ def quantized_fallback(op: Any, *args: Any, **kwargs: Any) -> Any:
     tensors = list(_flat((*args, *kwargs.values())))
     in_backward = current().evaluating_node is not None
     if not in_backward:
-        if requantize_policy.current() == "error":
+        if requantize_policy.current() == "error" or not any([is_quantized(t) for t in tensors]):
             _refuse(op, tensors)
         note_fallback(
             op.qualname, "quantized", "there is no quantized kernel", sum([t.nbytes for t in tensors if is_quantized(t)]),

@@ -117,6 +117,15 @@ class QuantizedHandle(ComponentHandle):
         """The quantized dtype."""
         return from_numpy_dtype(self.dtype)
 
+    def tensor(self) -> Any:
+        """Return a new tensor around the handle, which shares the storage of its integers."""
+        result = tensor_of(self)
+        result.storage_cell = self.ints.storage_of()
+        return result
+
+    def __reduce__(self) -> tuple:
+        return QuantizedHandle, (self.ints, self.params, self.qdtype, self._shape)
+
     def memory_tensor(self) -> Any:
         return self.ints
 
@@ -127,9 +136,7 @@ class QuantizedHandle(ComponentHandle):
 
 def wrap(ints: Any, params: Any, dtype: dtype_class, shape: tuple | None = None) -> Any:
     """Return a quantized tensor of integers, which it shares, and parameters."""
-    result = tensor_of(QuantizedHandle(ints, params, dtype, shape))
-    result.storage_cell = ints.storage_of()
-    return result
+    return QuantizedHandle(ints, params, dtype, shape).tensor()
 
 
 def like(tensor: Any, ints: Any) -> Any:

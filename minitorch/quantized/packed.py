@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch.core.dtype import float16, float32, float64, quint4x2
+from minitorch.ops import functions as F
 from minitorch.quantized.handle import is_quantized
+from minitorch.quantized.rounding import unpack
 
 
 class LinearPackedParams:
@@ -68,6 +71,18 @@ class EmbeddingPackedParams:
         """Return the weight."""
         return self.weight
 
+    def rows(self) -> Any:
+        """Return the rows as float32: ``integer * scale + bias``; of 4 bits, scale and bias have the precision of float16."""
+        handle = self.weight.handle
+        four = handle.qdtype is quint4x2
+        ints = unpack(handle.ints, handle.qdtype, handle.shape) if four else handle.ints
+        scale = F.reshape(handle.params.scales, [-1, 1])
+        bias = F.neg(F.mul(F.reshape(handle.params.zero_points, [-1, 1]), scale))
+        if four:
+            scale, bias = (F.to(F.to(v, float16), float32) for v in (scale, bias))
+        exact = F.add(F.mul(F.to(ints, float64), F.to(scale, float64)), F.to(bias, float64))
+        return F.to(exact, float32)
+
 
 def _check_weight(name: str, weight: Any, rank: int) -> None:
     if not is_quantized(weight) or weight.dtype.name != "qint8":
@@ -77,7 +92,8 @@ def _check_weight(name: str, weight: Any, rank: int) -> None:
     scheme = weight.qscheme().name
     if scheme == "per_channel_affine" and weight.q_per_channel_axis() != 0:
         raise RuntimeError(
-            f"{name}: a weight with a scale for each channel has them along axis 0, the outputs, not {weight.q_per_channel_axis()}"
+            f"{name}: a weight with a scale for each channel has them along axis 0, the outputs, and not along "
+            f"{weight.q_per_channel_axis()}"
         )
     if scheme not in ("per_tensor_affine", "per_channel_affine"):
         raise RuntimeError(f"{name}: a weight of {scheme} is not supported")

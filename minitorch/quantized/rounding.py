@@ -3,9 +3,9 @@
 Note [The rounding rule]
     ``q = clamp(round(x * (1 / scale) + zero_point))``: half to even, the reciprocal rounded to float32, the sum rounded to
     float32 before it is rounded to an integer.  Of 8 bits and one scale the product is not rounded before the zero point is
-    added; of all others it is, to float32.  That is PyTorch's arithmetic where its kernels are compiled for AVX-512, bit
-    for bit.  It is computed in float64, where the product of two float32 is exact, so that no device can round in
-    another way: the operators before the last rounding are all exact, whether fused or not.
+    added; of all others it is, to float32.  That is PyTorch's arithmetic where its kernels are those for AVX2, with fused
+    multiplications, bit for bit.  It is computed in float64, where the product of two float32 is exact, so that no device
+    can round in another way: the operators before the last rounding are all exact, whether fused or not.
 
     Infinities saturate.  NaN becomes what it becomes there: the greatest integer (one scale, 8 bits), the integer 0 (a scale
     for each channel, 8 bits), the least one (qint32).

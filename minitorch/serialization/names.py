@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitorch.core.dtype import DTYPES, dtype
+from minitorch.core.dtype import DTYPES, QUANTIZED_DTYPES, dtype
+from minitorch.core.qscheme import QSCHEMES
 
 
 class Global:
@@ -46,15 +47,23 @@ TYPED_STORAGES = {
     "uint8": "ByteStorage", "bool": "BoolStorage", "complex64": "ComplexFloatStorage",
     "complex128": "ComplexDoubleStorage",
 }
+# those of quantized tensors, which nothing else is kept in
+QUANTIZED_STORAGES = {
+    "qint8": "QInt8Storage", "quint8": "QUInt8Storage", "qint32": "QInt32Storage", "quint4x2": "QUInt4x2Storage",
+    "quint2x4": "QUInt2x4Storage",
+}  # fmt: skip
 
 UNTYPED = Global("torch.storage", "UntypedStorage")
-STORAGE_GLOBALS = {name: Global("torch", kind) for name, kind in TYPED_STORAGES.items()}
-DTYPE_GLOBALS = {name: Global("torch", name) for name in DTYPES}
+STORAGE_GLOBALS = {name: Global("torch", kind) for name, kind in (TYPED_STORAGES | QUANTIZED_STORAGES).items()}
+DTYPE_GLOBALS = {name: Global("torch", name) for name in (*DTYPES, *QUANTIZED_DTYPES)}
+QSCHEME_GLOBALS = {name: Global("torch", name) for name in QSCHEMES}
 
 
 def storage_kinds() -> dict[tuple[str, str], StorageKind]:
     """Return what each storage class in a file stands for, by module and name."""
     found = {("torch", kind): StorageKind(DTYPES[name]) for name, kind in TYPED_STORAGES.items()}
+    for name, kind in QUANTIZED_STORAGES.items():
+        found["torch", kind] = StorageKind(QUANTIZED_DTYPES[name])
     for module in ("torch", "torch.storage"):
         found[module, "UntypedStorage"] = StorageKind(None)
     return found

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from minitorch.core.device import device
-from minitorch.core.dtype import DTYPES, dtype
+from minitorch.core.dtype import DTYPES, QUANTIZED, QUANTIZED_DTYPES, dtype
 from minitorch.core.layout import LAYOUTS
 from minitorch.core.memory_format import MEMORY_FORMATS
+from minitorch.core.qscheme import QSCHEMES, qscheme
 from minitorch.core.size import Size
 from minitorch.serialization.names import storage_kinds
 from minitorch.tensor.base import TensorBase, make_storage, new_tensor
@@ -142,6 +143,34 @@ def rebuild_meta_tensor(element: Any, size: Any, stride: Any, requires_grad: Any
     return _with_gradient(empty_strided(size, stride, dtype=element, device="meta"), requires_grad)
 
 
+def rebuild_quantized_tensor(
+    storage: Any, offset: Any, size: Any, stride: Any, params: Any, requires_grad: Any, hooks: Any
+) -> Any:
+    from minitorch.quantized.handle import INTEGERS, PACKED, PerTensor, wrap
+    from minitorch.quantized.kernels.construction import channel_params
+
+    element = _element(storage)
+    if element is None or element.category != QUANTIZED:
+        raise DamagedFile("load(): a quantized tensor of the file has a storage of something else")
+    if not isinstance(params, tuple) or len(params) not in (3, 4) or not isinstance(params[0], qscheme):
+        raise DamagedFile("load(): a quantized tensor of the file does not say how it is quantized")
+    size = _sizes(size, "sizes")
+    try:
+        if len(params) == 3:
+            quantizer: Any = PerTensor(float(params[1]), int(params[2]))
+        else:
+            quantizer = channel_params("load", params[1], params[2], params[3], size)
+    except (TypeError, ValueError, AttributeError, RuntimeError) as error:
+        raise DamagedFile(f"load(): a quantized tensor of the file has no scales that fit it ({error})") from error
+    if element not in PACKED:
+        return wrap(_view(storage, INTEGERS[element], offset, size, stride), quantizer, element)
+    count = 1
+    for n in size:
+        count *= n
+    row = _view(storage, INTEGERS[element], offset, (-(-count // PACKED[element]),), (1,))
+    return wrap(row, quantizer, element, size)
+
+
 def rebuild_parameter(data: Any, requires_grad: Any, hooks: Any) -> Any:
     from minitorch.nn.parameter import Parameter
 
@@ -225,8 +254,8 @@ class _TensorType:
 TENSOR_TYPE = _TensorType()
 
 REBUILDERS = (
-    rebuild_tensor, rebuild_tensor_v2, rebuild_tensor_v3, rebuild_meta_tensor, rebuild_parameter,
-    rebuild_parameter_with_state,
+    rebuild_tensor, rebuild_tensor_v2, rebuild_tensor_v3, rebuild_meta_tensor, rebuild_quantized_tensor,
+    rebuild_parameter, rebuild_parameter_with_state,
 )
 
 
@@ -238,6 +267,7 @@ def allowed_globals() -> dict[tuple[str, str], Any]:
         (utils, "_rebuild_tensor_v2"): rebuild_tensor_v2,
         (utils, "_rebuild_tensor_v3"): rebuild_tensor_v3,
         (utils, "_rebuild_meta_tensor_no_storage"): rebuild_meta_tensor,
+        (utils, "_rebuild_qtensor"): rebuild_quantized_tensor,
         (utils, "_rebuild_parameter"): rebuild_parameter,
         (utils, "_rebuild_parameter_with_state"): rebuild_parameter_with_state,
         ("torch._tensor", "_rebuild_from_type_v2"): rebuild_from_type,
@@ -253,7 +283,7 @@ def allowed_globals() -> dict[tuple[str, str], Any]:
     for module in ("builtins", "__builtin__"):
         for kind in (set, frozenset, complex, bytearray):
             found[module, kind.__name__] = kind
-    for name, element in DTYPES.items():
+    for name, element in (*DTYPES.items(), *QUANTIZED_DTYPES.items(), *QSCHEMES.items()):
         found["torch", name] = element
     found.update(storage_kinds())
     return found

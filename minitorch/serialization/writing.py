@@ -15,10 +15,11 @@ from minitorch.core.device import device
 from minitorch.core.dtype import dtype
 from minitorch.core.layout import layout
 from minitorch.core.meta_array import MetaArray
+from minitorch.core.qscheme import qscheme
 from minitorch.core.size import Size
 from minitorch.dispatch.keys import CONJUGATE, NEGATIVE
 from minitorch.serialization.archive import replace_file, write_archive
-from minitorch.serialization.names import DTYPE_GLOBALS, STORAGE_GLOBALS, UNTYPED, Global
+from minitorch.serialization.names import DTYPE_GLOBALS, QSCHEME_GLOBALS, STORAGE_GLOBALS, UNTYPED, Global
 from minitorch.tensor.base import TensorBase, new_tensor
 from minitorch.tensor.copying import attributes_of, refuse_zeros
 from minitorch.tensor.memory import memory_of
@@ -27,6 +28,7 @@ from minitorch.tensor.storage import UntypedStorage
 _REBUILD_V2 = Global("torch._utils", "_rebuild_tensor_v2")
 _REBUILD_V3 = Global("torch._utils", "_rebuild_tensor_v3")
 _REBUILD_META = Global("torch._utils", "_rebuild_meta_tensor_no_storage")
+_REBUILD_QUANTIZED = Global("torch._utils", "_rebuild_qtensor")
 _REBUILD_PARAMETER = Global("torch._utils", "_rebuild_parameter")
 _REBUILD_PARAMETER_STATE = Global("torch._utils", "_rebuild_parameter_with_state")
 _REBUILD_TYPE = Global("torch._tensor", "_rebuild_from_type_v2")
@@ -111,6 +113,8 @@ class _Pickler(_PythonPickler):
     def save(self, obj: Any, save_persistent_id: bool = True) -> Any:
         if isinstance(obj, dtype):
             obj = DTYPE_GLOBALS[obj.name]
+        elif isinstance(obj, qscheme):
+            obj = QSCHEME_GLOBALS[obj.name]
         if type(obj) is Global:
             known = self.memo.get(id(obj))
             if known is not None:
@@ -165,6 +169,8 @@ class _Pickler(_PythonPickler):
     def parts(self, tensor: Any) -> tuple:
         """Return the function and arguments that rebuild a plain tensor over its storage."""
         refuse_zeros(tensor)
+        if tensor.is_quantized:
+            return self.quantized_parts(tensor)
         handle = tensor.handle
         shape, itemsize = tuple(handle.shape), handle.itemsize
         requires_grad = bool(tensor.requires_grad)
@@ -194,6 +200,29 @@ class _Pickler(_PythonPickler):
             return _REBUILD_V2, (_Reference(saved, STORAGE_GLOBALS[element.name], itemsize), *rest, *metadata)
         # Elements that have no storage class, or a second view of the same bytes.
         return _REBUILD_V3, (_Reference(saved, UNTYPED, 1), *rest, element, *((bits,) if bits else ()))
+
+
+    def quantized_parts(self, tensor: Any) -> tuple:
+        """Return the function and arguments that rebuild a quantized tensor over the storage of its integers."""
+        handle = tensor.handle
+        ints = handle.ints
+        memory = memory_of(ints)
+        saved = self.saved(ints.storage_of(), memory, ints.key_set)
+        array, itemsize = ints.handle, handle.itemsize
+        if isinstance(array, MetaArray):
+            raise NotImplementedError("save(): a quantized tensor of the meta device has no integers to be saved")
+        offset = memory.offset(saved.cell.root, array) if array.size else 0
+        if array.size:
+            reach = sum((n - 1) * step for n, step in zip(array.shape, array.strides, strict=True))
+            saved.need(offset, offset + reach + itemsize)
+        start = (offset - saved.low) // itemsize if array.size and self._final else 0
+        if tensor.qscheme().name == "per_tensor_affine":
+            params: tuple = (tensor.qscheme(), tensor.q_scale(), tensor.q_zero_point())
+        else:  # floating point parameters are known by their dtype
+            params = (QSCHEME_GLOBALS["per_channel_affine"], *handle.params.tensors(), handle.params.axis)
+        reference = _Reference(saved, STORAGE_GLOBALS[tensor.dtype.name], itemsize)
+        strides = tuple(tensor.stride())
+        return _REBUILD_QUANTIZED, (reference, start, tuple(tensor.shape), strides, params, False, OrderedDict())
 
 
 _SINGLETONS = (type(None), type(NotImplemented), type(...))

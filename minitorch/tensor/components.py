@@ -2,10 +2,11 @@
 
 Note [Components]
     The handle of such a tensor is a `ComponentHandle`: it has the shape and the dtype that are shown, and holds the
-    tensors that the elements are made of (indices and values; integers and scales), its *components*.  They are ordinary tensors of
-    the same device, without history: autograd knows of the whole tensor alone.  A kernel at the tensor's own key (SparseCPU, ...) takes the
-    components, computes with dense operators, which find the device by themselves, and puts the result together.  So a
-    kernel is written once for all devices, and one for a device (SciPy's products) stands in front of it.
+    tensors that the elements are made of (indices and values; integers and scales), its *components*.  They are ordinary
+    tensors of the same device, without history: autograd knows of the whole tensor alone.  A kernel at the tensor's own key
+    (SparseCPU, ...) takes the components, computes with dense operators, which find the device by themselves, and puts the
+    result together.  So a kernel is written once for all devices, and one for a device (SciPy's products) stands in front
+    of it.
 
     What makes such tensors is imported when the first one is made (`load_kernels`).
 """
@@ -59,6 +60,10 @@ class ComponentHandle(Geometry):
         """Return the handle of the same geometry with other components."""
         raise NotImplementedError
 
+    def tensor(self) -> Any:
+        """Return a new tensor around the handle."""
+        return tensor_of(self)
+
     def memory_tensor(self) -> Any:
         """Return the component whose memory is that of the whole tensor, where there is such a one."""
         raise NotImplementedError(f"Cannot access storage of a {self.declared_layout} tensor: it is in several tensors")
@@ -96,6 +101,11 @@ def tensor_of(handle: ComponentHandle) -> Any:
         keys = tensor_keys(handle.functionality, BACKENDS[backend])
         found = _keys[handle.functionality, backend] = keys, inference_keys(keys)
     return new_tensor(handle, found[1] if current().inference_mode else found[0])
+
+
+def rebuild_of_components(handle: ComponentHandle) -> Any:
+    """Return a tensor around a handle that was pickled."""
+    return handle.tensor()
 
 
 def has_components(value: Any) -> bool:

@@ -24,6 +24,7 @@ from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS, CONJUGATE
 from minitorch.dispatch.local_state import ExcludeKeysGuard, current
 from minitorch.dispatch.tensor_keys import inference_keys, tensor_keys
 from minitorch.tensor.base import Storage, make_storage, new_tensor
+from minitorch.tensor.components import ComponentHandle, rebuild_of_components
 from minitorch.tensor.creation import wrap
 from minitorch.tensor.memory import Memory, memory_of, memory_of_backend, memory_of_root
 from minitorch.tensor.operators import F
@@ -210,7 +211,9 @@ def reduce_tensor(tensor: Any) -> tuple:
             False, tensor.requires_grad,
         )  # fmt: skip
         return rebuild_subclass, (make_wrapper_subclass, type(tensor), (type(tensor), *declared), attributes_of(tensor))
-    if _is_registered(tensor):
+    if isinstance(tensor.handle, ComponentHandle):
+        rebuild, args = rebuild_of_components, (tensor.handle,)  # type: ignore[assignment]
+    elif _is_registered(tensor):
         rebuild, args = rebuild_tensor, _parts(tensor)
     else:
         rebuild, args = (
@@ -256,6 +259,9 @@ def deepcopy_tensor(tensor: Any, memo: dict) -> Any:
     refuse_zeros(tensor)
     if is_wrapper_subclass(tensor):
         result = _clone_of_wrapper(tensor)
+    elif isinstance(tensor.handle, ComponentHandle):
+        copies = tuple([deepcopy_tensor(part, memo) for part in tensor.handle.components()])
+        result = tensor.handle.with_components(copies).tensor()
     elif _is_registered(tensor):
         storage, *rest = _parts(tensor)
         result = rebuild_tensor(_copy_storage(storage, memo), *rest)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minitorch.core.dtype import float32
 from minitorch.core.symbolic import SymInt
 from minitorch.dispatch.operator import OPERATORS, Operator
 from minitorch.tensor.base import TensorBase, is_plain
@@ -233,16 +234,21 @@ def setitem(tensor: TensorBase, index: Any, value: Any) -> None:
         elif isinstance(value, (bool, int, float, complex)):
             F.fill_(target, value)
         else:
-            F.copy_(target, _fit(make_tensor(value, dtype=tensor.dtype, device=tensor.device), target.shape))
+            F.copy_(target, _fit(make_tensor(value, dtype=_dtype_of_values(tensor), device=tensor.device), target.shape))
         return
     if not isinstance(value, TensorBase):
-        value = make_tensor(value, dtype=tensor.dtype, device=tensor.device)
-    elif value.dtype is not tensor.dtype:
+        value = make_tensor(value, dtype=_dtype_of_values(tensor), device=tensor.device)
+    elif value.dtype is not tensor.dtype and not tensor.is_quantized:
         value = F.to(value, tensor.dtype)
     indices: list = [None] * (max(positions) + 1)
     for d, item in zip(positions, rest, strict=True):
         indices[d] = item
     F.index_put_(target, indices, value)
+
+
+def _dtype_of_values(tensor):
+    """Return the dtype that Python data gets on its way into a tensor; a quantized one quantizes numbers itself."""
+    return float32 if tensor.is_quantized else tensor.dtype
 
 
 def _fit(value, shape):

@@ -161,11 +161,16 @@ def _compare_tensors(actual: Any, expected: Any, options: _Options) -> None:
         facts.append(("dtype", actual.dtype, expected.dtype))
     if options.check_stride:
         facts.append(("stride()", actual.stride(), expected.stride()))
+    facts.append(("is_quantized", actual.is_quantized, expected.is_quantized))
+    if actual.is_quantized and expected.is_quantized:
+        facts.append(("qscheme()", actual.qscheme(), expected.qscheme()))
     for name, one, other in facts:
         if one != other:
             raise _Difference(f"The values for attribute {name!r} do not match: {one} != {other}.")
     if actual.is_meta or expected.is_meta:
         return
+    if actual.is_quantized:
+        actual, expected = actual.dequantize(), expected.dequantize()
     rtol, atol = options.tolerances(actual.dtype.name, expected.dtype.name)
     one, other = _array(actual), _array(expected)
     if actual.dtype is not expected.dtype:

@@ -20,6 +20,7 @@ _PLACES = {
     "namespace": "dispatch/test_namespace.py",
     "numbers": "dispatch/test_numbers.py",
     "python": "dispatch/test_python_dispatcher.py",
+    "quantized": "quantized/test_quantized_gradients.py",
     "schema": "dispatch/test_schema.py",
     "scopes": "dispatch/test_scopes.py",
     "table": "dispatch/test_table.py",
@@ -124,7 +125,7 @@ _RULES = {
     "R12": "kinds: test_kinds_of_tensors test_a_call_passes_the_levels_of_a_tensor_from_the_highest_down"
     " test_real_tensors_have_the_keys_of_their_kind test_keys_of_subclasses test_kinds_agree_with_the_reference"
     " test_plain_tensors_never_carry_the_python_keys; walks: test_keys_of_dense_tensors test_keys_of_inference_tensors"
-    " test_keys_of_meta_tensors",
+    " test_keys_of_meta_tensors; quantized: test_constructors_give_the_key_set",
     "R13": "kinds: test_views_inherit_lazy_bits_and_results_do_not; lazy: test_conj_of_a_conjugate_view_has_no_bit",
     "R14": "calls: test_defaults",
     "R15": "scopes: test_what_a_scope_changes test_scopes_nest_and_end_with_errors test_a_scope_undoes_only_what_it_did"
@@ -413,10 +414,11 @@ _RULES = {
     " test_writing_makes_all_aliases_unknown; symbols: test_what_data_decides test_conditions_on_data",
     "M9": "fake mode: test_real_tensors_are_refused_unless_allowed test_modes_do_not_mix"
     " test_used_outside_a_tensor_enters_its_mode_again",
-    # 6.9: sparse and quantized tensors, by doubles
+    # 6.9: sparse tensors, by doubles, and quantized ones
     "Q1": "layouts: test_nothing_becomes_dense_by_itself test_layouts_in_the_order_of_their_priority",
     "Q2": "layouts: test_which_composites_reach_a_layout",
     "Q3": "layouts: test_autograd_of_a_layout_is_that_of_the_backend",
+    "Q5": "quantized: test_what_keeps_the_key_and_what_is_refused test_arithmetic_is_refused_on_demand",
     # 8. debugging aids
     "U1": "trace: test_each_hop_is_a_line test_environment_variables test_indentation_recovers_from_exceptions test_details"
     " test_scopes_nest",
@@ -444,7 +446,7 @@ INDEX: dict[str, tuple[str, ...]] = {rule: _parsed(text) for rule, text in _RULE
 
 # rule: what of it waits, and for which feature.
 LATER = {
-    "R12": "constructors of sparse, quantized, nested and opaque tensors; the key sets are theirs already",
+    "R12": "constructors of sparse, nested and opaque tensors; the key sets are theirs already",
     "R19": "kernels of the sparse factories; that BackendSelect chooses by layout is tested",
     "A5": "the ADInplaceOrView companion of the strict fallback, for native kernels, which do not exist here",
 }

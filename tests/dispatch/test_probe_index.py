@@ -41,6 +41,7 @@ RULES = (
     | _numbered("M", 9)
     | _numbered("J", 5)
     | _numbered("Q", 3)
+    | {"Q5"}
     | {"6.10 probe", "6.12 probe", "6.2 probe", "6.4 probe", "6.5 probe", "6.6 probe"}
     | {"K17 probe", "R10 probe", "R19 probe", "T7 table", "T18 probe", "X3 probe", "S8 probe"}
 ) - {"T7"}

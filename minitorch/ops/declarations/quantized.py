@@ -30,13 +30,13 @@ operator("q_per_channel_scales(Tensor self) -> Tensor")
 operator("q_per_channel_zero_points(Tensor self) -> Tensor")
 operator("q_per_channel_axis(Tensor self) -> int")
 operator("int_repr(Tensor self) -> Tensor")
-operator("_make_per_tensor_quantized_tensor(Tensor self, float scale, int zero_point) -> Tensor", variants=0)
+operator("_make_per_tensor_quantized_tensor(Tensor self, float scale, int zero_point) -> Tensor", variants=FUNCTION)
 operator(
     "_make_per_channel_quantized_tensor(Tensor self, Tensor scale, Tensor zero_point, int axis) -> Tensor",
-    variants=0,
+    variants=FUNCTION,
 )
 operator("qscheme(Tensor self) -> QScheme", variants=METHOD)
-operator("_choose_qparams_per_tensor(Tensor self, bool reduce_range=False) -> (float, int)", variants=0)
+operator("_choose_qparams_per_tensor(Tensor self, bool reduce_range=False) -> (float, int)", variants=FUNCTION)
 operator(
     "choose_qparams_optimized(Tensor input, int numel, int n_bins, float ratio, int bit_width) -> "
     "(Tensor, Tensor)",
@@ -46,21 +46,21 @@ operator(
     "_empty_affine_quantized(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None, float scale=1., int zero_point=0, MemoryFormat? "
     "memory_format=0) -> Tensor",
-    variants=0,
+    variants=FUNCTION,
 )
 operator(
     "_empty_per_channel_affine_quantized(SymInt[] size, *, Tensor scales, Tensor zero_points, int axis, "
     "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, "
     "MemoryFormat? memory_format=0) -> Tensor",
-    variants=0,
+    variants=FUNCTION,
 )
 operator(
     "empty_quantized(int[] size, Tensor qtensor, *, ScalarType? dtype=None, Layout? layout=None, Device? "
     "device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor",
     variants=FUNCTION,
 )
-operator("_int_mm(Tensor self, Tensor mat2) -> Tensor", variants=0)
-operator("_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor", variants=0)
+operator("_int_mm(Tensor self, Tensor mat2) -> Tensor", variants=FUNCTION)
+operator("_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor", variants=FUNCTION)
 operator(
     "_weight_int4pack_mm(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor",
     variants=0,

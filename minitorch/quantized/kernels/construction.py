@@ -16,7 +16,6 @@ from minitorch.quantized.handle import (
     PerTensor,
     ints_of,
     is_quantized,
-    like,
     per_channel,
     per_tensor,
     wrap,
@@ -80,7 +79,14 @@ def choose_qparams_per_tensor_kernel(self, reduce_range=False):
     return params.scale, params.zero_point
 
 
-def _channel_params(name: str, scales: Any, zero_points: Any, axis: int, shape: tuple) -> PerChannel:
+def channel_params(name: str, scales: Any, zero_points: Any, axis: int, shape: tuple) -> PerChannel:
+    """Return checked copies of a row of scales and one of zero points.
+
+    Raises
+    ------
+    RuntimeError
+        If they do not fit a tensor of `shape` along `axis`.
+    """
     if not 0 <= axis < max(len(shape), 1):
         raise RuntimeError(f"{name}: Channel axis out of range: axis is {axis}, of a tensor of {len(shape)} dimensions")
     if scales.ndim != 1 or zero_points.ndim != 1 or scales.shape[0] != zero_points.shape[0]:
@@ -102,7 +108,7 @@ def _channel_params(name: str, scales: Any, zero_points: Any, axis: int, shape: 
 def quantize_per_channel_kernel(self, scales, zero_points, axis, dtype):
     _check_source("quantize_per_channel", self)
     low, high = quantized_limits(dtype)
-    params = _channel_params("quantize_per_channel", scales, zero_points, axis, tuple(self.shape))
+    params = channel_params("quantize_per_channel", scales, zero_points, axis, tuple(self.shape))
     if not params.float_qparams and params.zero_points.handle.size and _has_values(params.zero_points):
         least, greatest = (int(v.item()) for v in F.aminmax(params.zero_points))
         if least < low or greatest > high:
@@ -132,7 +138,7 @@ def make_per_tensor_quantized_tensor_kernel(self, scale, zero_point):
 @dense_kernel("_make_per_channel_quantized_tensor")
 def make_per_channel_quantized_tensor_kernel(self, scale, zero_point, axis):
     name = "_make_per_channel_quantized_tensor"
-    return wrap(F.clone(self), _channel_params(name, scale, zero_point, axis, tuple(self.shape)), _quantized_dtype(name, self))
+    return wrap(F.clone(self), channel_params(name, scale, zero_point, axis, tuple(self.shape)), _quantized_dtype(name, self))
 
 
 # ---------------------------------------------------------------- what they consist of
@@ -206,7 +212,7 @@ def empty_per_channel_affine_quantized_kernel(
     if dtype is None:
         raise RuntimeError(f"{name}: must provide data type for Tensor creation functions: dtype=qint8")
     quantized_limits(dtype)
-    params = _channel_params(name, scales, zero_points, axis, tuple(size))
+    params = channel_params(name, scales, zero_points, axis, tuple(size))
     device = scales.device if device is None else device
     if dtype in PACKED:
         count = 1
@@ -227,7 +233,7 @@ def empty_quantized_kernel(
     )
     params = handle.params
     if isinstance(params, PerChannel):
-        params = _channel_params("empty_quantized", params.scales, params.zero_points, params.axis, tuple(size))
+        params = channel_params("empty_quantized", params.scales, params.zero_points, params.axis, tuple(size))
     return wrap(ints, params, dtype or handle.qdtype)
 
 
@@ -355,6 +361,7 @@ def zero_kernel(self):
 def resize_kernel(self, size, *, memory_format=None):
     per_tensor(self, "resize_")
     ints_of(self, "resize_").resize_(size)
+    self.shape_cache = None
     return self
 
 

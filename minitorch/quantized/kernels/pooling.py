@@ -30,7 +30,7 @@ for _name in ("max_pool2d_with_indices", "max_pool3d_with_indices", "adaptive_ma
     _max_pool(_name)
 
 
-@quantized_kernel("quantized_max_pool2d")
+@quantized_kernel("max_pool2d", "quantized_max_pool2d")
 def quantized_max_pool2d_kernel(self, kernel_size, stride=(), padding=(0, 0), dilation=(1, 1), ceil_mode=False):
     return F.max_pool2d_with_indices(self, list(kernel_size), list(stride), list(padding), list(dilation), ceil_mode)[0]
 

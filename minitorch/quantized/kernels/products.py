@@ -72,7 +72,8 @@ def requantize(sums: Any, bias: Any, scale: Any, params: PerTensor, dtype: Any, 
     if bias is not None:
         bias = F.to(bias, float64)
         wide = F.add(wide, F.round(F.div(bias, scale)))
-    multiplier = _as_float32(F.div(scale, float32_of(params.scale)) if hasattr(scale, "handle") else scale / float32_of(params.scale))
+    out = float32_of(params.scale)
+    multiplier = _as_float32(scale / out if isinstance(scale, float) else F.div(scale, out))
     rounded = F.round(F.to(F.mul(wide, multiplier), float32))
     low, high = quantized_limits(dtype)
     if relu:

@@ -1,8 +1,8 @@
 """Views of quantized tensors: they share the integers, and their channels follow.
 
 Note [Channels of a view]
-    Where a view has its channels is found with strides alone.  A meta tensor of the shape is made that has a stride of 1 along the
-    axis of the channels and 0 along all others: its element is the number of the channel.  The view of it has a stride along
+    Where a view has its channels is found with strides alone.  A meta tensor of the shape is made that has a stride of 1 along
+    the axis of the channels and 0 along all others: its element is the number of the channel.  The view of it has a stride along
     the axis that has the channels now, its step says which of them are left, and its offset where they begin.
 """
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from minitorch.core.dtype import float16, float32, int32, int64, uint8
 from minitorch.ops import functions as F
-from minitorch.quantized.kernels.construction import dequantize_kernel
 from minitorch.quantized.library.definitions import quantized_operator
 from minitorch.quantized.packed import EmbeddingPackedParams
 
@@ -29,7 +28,7 @@ def _check_indices(name: str, indices: Any) -> None:
 def _embedding(name: str) -> None:
     def embedding_kernel(weight: Any, indices: Any, pruned_weights: bool = False) -> Any:
         _check_indices(name, indices)
-        return F.embedding(dequantize_kernel(weight.weight), F.to(indices, int64))
+        return F.embedding(weight.rows(), F.to(indices, int64))
 
     quantized_operator(f"{name}(Any weight, Tensor indices, bool pruned_weights=False) -> Tensor", dense=True)(embedding_kernel)
 
@@ -50,7 +49,7 @@ def _embedding_bag(name: str) -> None:
                 raise RuntimeError(f"quantized::{name}: offsets are needed where the indices are not of two dimensions")
             offsets = F.arange(0, indices.numel(), indices.shape[1], dtype=int64, device=indices.device)
             indices = F.reshape(indices, [-1])
-        rows = dequantize_kernel(weight.weight)
+        rows = weight.rows()
         return F.embedding_bag(
             rows, F.to(indices, int64), F.to(offsets, int64), False, 0, False, per_sample_weights, include_last_offset
         )[0]

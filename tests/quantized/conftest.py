@@ -1,0 +1,21 @@
+"""The OpenCL device of the tests of quantized tensors, as in the folder of its own tests."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def opencl():
+    """The name of an OpenCL device; skips where there is none, or fails if MINITORCH_REQUIRE_OPENCL asks for one."""
+    from minitorch.backends.opencl import drivers
+
+    try:
+        drivers.usable()
+    except drivers.OpenCLUnavailable as error:
+        if os.environ.get("MINITORCH_REQUIRE_OPENCL", "0") not in ("", "0"):
+            raise
+        pytest.skip(str(error).partition("\n")[0])
+    return "opencl"
