@@ -33,8 +33,8 @@ def load_digits(torch):
     )
 
 
-def make_model(torch):
-    """Return the network: two convolutions, batch norm, dropout, two linear layers."""
+def make_model(torch, width=64):
+    """Return the network: two convolutions, batch norm, dropout, two linear layers with `width` numbers between them."""
     nn = torch.nn
     return nn.Sequential(
         nn.Conv2d(1, 32, 3, padding=1),
@@ -46,9 +46,9 @@ def make_model(torch):
         nn.MaxPool2d(2),
         nn.Flatten(),
         nn.Dropout(0.3),
-        nn.Linear(64 * 16, 64),
+        nn.Linear(64 * 16, width),
         nn.ReLU(),
-        nn.Linear(64, 10),
+        nn.Linear(width, 10),
     )
 
 
@@ -61,11 +61,11 @@ def accuracy(torch, model, images, labels):
     return right / len(labels)
 
 
-def train(torch, epochs=12, batch_size=64, lr=1e-3, seed=0, max_steps=None, progress=None, device="cpu"):
-    """Train the network on a device; return it with the loss of each step and the test accuracy of each epoch."""
+def train(torch, epochs=12, batch_size=64, lr=1e-3, seed=0, max_steps=None, progress=None, device="cpu", model=None):
+    """Train a network (that of `make_model`) on a device; return it, the losses of steps and test accuracies of epochs."""
     torch.manual_seed(seed)
     (images, labels), (test_images, test_labels) = load_digits(torch)
-    model = make_model(torch).to(device)
+    model = (make_model(torch) if model is None else model).to(device)
     test_images, test_labels = test_images.to(device), test_labels.to(device)
     data = torch.utils.data.TensorDataset(images, labels)
     loader = torch.utils.data.DataLoader(data, batch_size=batch_size, shuffle=True)

@@ -97,8 +97,19 @@ class _Converter:
         kept = fx.GraphModule(self.old, self.graph)
         kept.graph.eliminate_dead_code()
         kept.delete_all_unused_submodules()
+        self.forget_weights(kept)
         kept.recompile()
         return kept
+
+    def forget_weights(self, kept: fx.GraphModule) -> None:
+        """Delete parameters that only nodes of the old graph took: float weights of what is quantized."""
+        used = {n.target for n in kept.graph.nodes if n.op == "get_attr"}
+        for path in {n.target for n in self.old.graph.nodes if n.op == "get_attr"} - used:
+            parent, _, name = path.rpartition(".")
+            try:
+                delattr(kept.get_submodule(parent), name)
+            except AttributeError:
+                continue  # gone with its module, or a scale that no operator asked for
 
     def one(self, node: Any) -> None:
         module = module_of(node, self.modules)
@@ -176,6 +187,9 @@ class _Converter:
 
     def same_operator(self, node: Any) -> Any:
         """Return the node itself, of quantized inputs."""
+        module = module_of(node, self.modules)
+        if isinstance(module, (nn.Dropout, nn.ReLU6)) and node.target not in self.taken:
+            self.put(node.target, DEFAULT_STATIC_QUANT_MODULE_MAPPINGS[type(module)].from_float(module), None)
         return self.graph.node_copy(node, lambda n: self.quantized(n) if self.values[n].quantizable else self.floating(n))
 
     def with_parameters(self, node: Any, observer: Any, relu: bool) -> Any:
