@@ -1,9 +1,9 @@
 """Quantize the digits network to 8 bits: after training, and by training.
 
-A network like that of ``digits.py`` is trained in floating point.  Its graph is then quantized: observers see some of the training
-images, and weights and activations become 8-bit integers.  A second network is trained with fake quantization from its first
-step, and converted.  The numbers that are printed are checked, by the exit status: the accuracy may fall by at most one
-point, and the file must be about a quarter of the size.
+A network like that of ``digits.py`` is trained in floating point.  Its graph is then quantized: observers see some of the
+training images, and weights and activations become 8-bit integers.  A second network is trained with fake quantization
+from its first step, and converted.  The numbers that are printed are checked, by the exit status: the accuracy may
+fall by at most one point, and the file must be about a quarter of the size.
 
     python examples/quantize_digits.py --out quantize-demo
     python examples/quantize_digits.py --device opencl
@@ -60,7 +60,10 @@ def main(argv=None):
     torch.manual_seed(0)
     model, losses, _ = train(torch, epochs=args.epochs, model=make_model(torch, WIDTH))
     float_accuracy = accuracy(torch, model, test_images, test_labels)
-    print(f"float32: trained {len(losses)} steps, loss {losses[0]:.3f} to {losses[-1]:.3f}, test accuracy {100 * float_accuracy:.2f} %")
+    print(
+        f"float32: trained {len(losses)} steps: loss {losses[0]:.3f} to {losses[-1]:.3f}, test accuracy "
+        f"{100 * float_accuracy:.2f} %"
+    )
 
     quantized = quantize(model, images[:512])
     int8_accuracy = accuracy(torch, quantized, test_images, test_labels)

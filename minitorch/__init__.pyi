@@ -91,6 +91,7 @@ from minitorch import _ops as _ops
 from minitorch import _subclasses as _subclasses
 from minitorch import accelerator as accelerator
 from minitorch import amp as amp
+from minitorch import ao as ao
 from minitorch import array_api as array_api
 from minitorch import as_torch as as_torch
 from minitorch import backends as backends
@@ -111,6 +112,7 @@ from minitorch import nn as nn
 from minitorch import ops as ops
 from minitorch import optim as optim
 from minitorch import overrides as overrides
+from minitorch import quantization as quantization
 from minitorch import serialization as serialization
 from minitorch import signal as signal
 from minitorch import special as special

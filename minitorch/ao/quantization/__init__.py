@@ -1,7 +1,7 @@
 """Quantized models: PyTorch's ``torch.ao.quantization``.
 
-`docs/quantization.md` shows the ways to one: static quantization after training, by modules (`prepare`, `convert`) or by the graph
-(`quantize_fx.prepare_fx`, `convert_fx`); training with fake quantization (`prepare_qat`); dynamic quantization
+`docs/quantization.md` shows the ways to one: static quantization after training, by modules (`prepare`, `convert`) or by the
+graph (`quantize_fx.prepare_fx`, `convert_fx`); training with fake quantization (`prepare_qat`); dynamic quantization
 (`quantize_dynamic`); and weights alone (`weight_only.quantize_weights_`).
 """
 

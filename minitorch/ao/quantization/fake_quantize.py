@@ -68,12 +68,16 @@ class FakeQuantizeBase(Module, metaclass=ABCMeta):
 
 def _checked_range(name: str, observer: Any, kwargs: dict, quant_min: int, quant_max: int) -> None:
     if quant_min > quant_max:
-        raise AssertionError(f"{name}: quant_min must be less than or equal to quant_max, but they are {quant_min} and {quant_max}")
+        raise AssertionError(
+            f"{name}: quant_min must be less than or equal to quant_max, but they are {quant_min} and {quant_max}"
+        )
     dtype = given(observer, "dtype", kwargs.get("dtype") or minitorch.quint8)
     low, high = dtype_range(dtype)
     if quant_min < low or quant_max > high:
         end = "quant_min" if quant_min < low else "quant_max"
-        raise AssertionError(f"{name}: {end} out of bound: [{quant_min}, {quant_max}] does not fit {dtype}, whose range is [{low}, {high}]")
+        raise AssertionError(
+            f"{name}: {end} out of bound: [{quant_min}, {quant_max}] does not fit {dtype}, whose range is [{low}, {high}]"
+        )
 
 
 class FakeQuantize(FakeQuantizeBase):
@@ -122,7 +126,9 @@ class FakeQuantize(FakeQuantizeBase):
         self.is_dynamic = is_dynamic
         floating = scheme_name(self.activation_post_process.qscheme) == "per_channel_affine_float_qparams"
         self.register_buffer("scale", minitorch.tensor([1.0], dtype=minitorch.float32))
-        self.register_buffer("zero_point", minitorch.tensor([0], dtype=minitorch.float32 if floating else minitorch.int32))
+        self.register_buffer(
+            "zero_point", minitorch.tensor([0], dtype=minitorch.float32 if floating else minitorch.int32)
+        )
         self.dtype = self.activation_post_process.dtype
         self.qscheme = self.activation_post_process.qscheme
         self.ch_axis = getattr(self.activation_post_process, "ch_axis", -1)
@@ -182,7 +188,8 @@ class FixedQParamsFakeQuantize(FakeQuantize):
         super().__init__(observer=observer)
         if type(self.activation_post_process) is not FixedQParamsObserver:
             raise AssertionError(
-                f"FixedQParamsFakeQuantize: its observer must be a FixedQParamsObserver, not {type(self.activation_post_process).__name__}"
+                f"FixedQParamsFakeQuantize: its observer must be a FixedQParamsObserver, not "
+                f"{type(self.activation_post_process).__name__}"
             )
         self._observer_ctr = observer
         self.scale = self.activation_post_process.scale
@@ -216,10 +223,16 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
     """
 
     def __init__(
-        self, observer: Any = MovingAverageMinMaxObserver, quant_min: int = 0, quant_max: int = 255, **observer_kwargs: Any
+        self,
+        observer: Any = MovingAverageMinMaxObserver,
+        quant_min: int = 0,
+        quant_max: int = 255,
+        **observer_kwargs: Any,
     ):
         super().__init__(observer, quant_min, quant_max, **observer_kwargs)
-        if not isinstance(self.activation_post_process, (MovingAverageMinMaxObserver, MovingAveragePerChannelMinMaxObserver)):
+        if not isinstance(
+            self.activation_post_process, (MovingAverageMinMaxObserver, MovingAveragePerChannelMinMaxObserver)
+        ):
             raise AssertionError(
                 "FusedMovingAvgObsFakeQuantize: its observer must be a MovingAverageMinMaxObserver or a "
                 f"MovingAveragePerChannelMinMaxObserver, not {type(self.activation_post_process).__name__}"
@@ -337,7 +350,8 @@ fused_per_channel_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuan
     qscheme=minitorch.per_channel_symmetric, eps=2**-12,
 )  # fmt: skip
 
-__all__ = [name for name in dir() if name.startswith(("default_", "fused_", "enable_", "disable_")) and "observer" not in name] + [
+_SWITCHES_AND_DEFAULTS = ("default_", "fused_", "enable_fake", "disable_fake", "enable_observer", "disable_observer")
+__all__ = [name for name in dir() if name.startswith(_SWITCHES_AND_DEFAULTS) and not name.endswith("_observer")] + [
     "FakeQuantize", "FakeQuantizeBase", "FixedQParamsFakeQuantize", "FusedMovingAvgObsFakeQuantize", "disable_observer",
     "enable_observer",
 ]  # fmt: skip

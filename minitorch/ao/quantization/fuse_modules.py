@@ -35,7 +35,9 @@ def _fuse_named(model: Module, names: list[str], is_qat: bool, fuser_func: Calla
         setattr(parent, last, module)
 
 
-def _fuse(model: Module, modules_to_fuse: list, is_qat: bool, inplace: bool, fuser_func: Callable, config: dict | None) -> Module:
+def _fuse(
+    model: Module, modules_to_fuse: list, is_qat: bool, inplace: bool, fuser_func: Callable, config: dict | None
+) -> Module:
     if not inplace:
         model = copy.deepcopy(model)
     mapping = (config or {}).get("additional_fuser_method_mapping", {})

@@ -29,7 +29,9 @@ def _check_trainable(conv: Any, bn: Any) -> None:
             f"Output channel of Conv must match num_features of BatchNorm: {conv.out_channels} and {bn.num_features}"
         )
     if not bn.affine or not bn.track_running_stats:
-        raise AssertionError("Only support fusing BatchNorm with affine set to True and track_running_stats set to True")
+        raise AssertionError(
+            "Only support fusing BatchNorm with affine set to True and track_running_stats set to True"
+        )
 
 
 def fuse_conv_bn(is_qat: bool, conv: Any, bn: Any) -> Any:

@@ -117,7 +117,14 @@ class UniformQuantizationObserverBase(ObserverBase):
     def _calculate_qparams(self, min_val: Any, max_val: Any) -> tuple[Any, Any]:
         """Return scale and zero point for a range of numbers."""
         return determine_qparams(
-            min_val, max_val, self.quant_min, self.quant_max, self.dtype, self.eps, self.has_customized_qrange, self.qscheme
+            min_val,
+            max_val,
+            self.quant_min,
+            self.quant_max,
+            self.dtype,
+            self.eps,
+            self.has_customized_qrange,
+            self.qscheme,
         )
 
     def _validate_qmin_qmax(self, quant_min: int, quant_max: int) -> None:
@@ -159,14 +166,16 @@ class MinMaxObserver(UniformQuantizationObserverBase):
     ):
         if is_per_channel(qscheme):
             raise NotImplementedError(
-                f"{type(self).__name__} has one range for the whole tensor, but the scheme is {qscheme}; use PerChannelMinMaxObserver"
+                f"{type(self).__name__} has one range for the whole tensor, but the scheme is {qscheme}; use "
+                "PerChannelMinMaxObserver"
             )
         super().__init__(dtype, qscheme, reduce_range, quant_min, quant_max, factory_kwargs, eps, is_dynamic, **kwargs)
         self.register_buffer("min_val", minitorch.tensor(float("inf"), **self._made_with))
         self.register_buffer("max_val", minitorch.tensor(float("-inf"), **self._made_with))
         if scheme_name(self.qscheme) == "per_tensor_symmetric" and self.reduce_range and self.dtype.name == "quint8":
             raise NotImplementedError(
-                f"{type(self).__name__}: Cannot reduce range for symmetric quantization for quint8; use qint8, or an affine scheme"
+                f"{type(self).__name__}: Cannot reduce range for symmetric quantization for quint8; use qint8, or "
+                "an affine scheme"
             )
 
     def forward(self, x_orig: Any) -> Any:
@@ -271,7 +280,8 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
         self.register_buffer("max_val", minitorch.tensor([], **self._made_with))
         if scheme_name(self.qscheme) == "per_channel_symmetric" and self.reduce_range and self.dtype.name == "quint8":
             raise NotImplementedError(
-                f"{type(self).__name__}: Cannot reduce range for symmetric quantization for quint8; use qint8, or an affine scheme"
+                f"{type(self).__name__}: Cannot reduce range for symmetric quantization for quint8; use qint8, or "
+                "an affine scheme"
             )
 
     def _channel_ranges(self, x: Any) -> tuple[Any, Any]:
@@ -435,7 +445,9 @@ class PlaceholderObserver(ObserverBase):
         return f"dtype={self.dtype}, is_dynamic={self.is_dynamic}"
 
     def calculate_qparams(self, **kwargs: Any) -> Any:
-        raise NotImplementedError("PlaceholderObserver sees nothing, so it has no parameters to calculate; use another observer")
+        raise NotImplementedError(
+            "PlaceholderObserver sees nothing, so it has no parameters to calculate; use another observer"
+        )
 
 
 class RecordingObserver(ObserverBase):
@@ -455,7 +467,9 @@ class RecordingObserver(ObserverBase):
         return x
 
     def calculate_qparams(self, **kwargs: Any) -> Any:
-        raise NotImplementedError("RecordingObserver keeps tensors and has no parameters to calculate; use another observer")
+        raise NotImplementedError(
+            "RecordingObserver keeps tensors and has no parameters to calculate; use another observer"
+        )
 
     def get_tensor_value(self) -> list:
         """Return the tensors."""
@@ -473,7 +487,9 @@ class NoopObserver(ObserverBase):
         return x
 
     def calculate_qparams(self, **kwargs: Any) -> Any:
-        raise NotImplementedError("NoopObserver sees nothing, so it has no parameters to calculate; use another observer")
+        raise NotImplementedError(
+            "NoopObserver sees nothing, so it has no parameters to calculate; use another observer"
+        )
 
 
 class ReuseInputObserver(ObserverBase):
@@ -506,7 +522,9 @@ def load_observer_state_dict(mod: Module, obs_dict: dict) -> None:
     missing = [k for k in own if k not in obs_dict]
     unexpected = [k for k in obs_dict if k not in own]
     if missing or unexpected:
-        raise RuntimeError(f"load_observer_state_dict: missing {missing}, unexpected {unexpected}; prepare the model the same way")
+        raise RuntimeError(
+            f"load_observer_state_dict: missing {missing}, unexpected {unexpected}; prepare the model the same way"
+        )
     mod.load_state_dict(obs_dict, strict=False)
 
 

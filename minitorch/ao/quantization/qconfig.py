@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import copy
-import warnings
 from collections import namedtuple
 from typing import Any
 
 import minitorch
 from minitorch.ao.quantization import fake_quantize as fq
 from minitorch.ao.quantization import observer as ob
-from minitorch.ao.quantization.histogram import HistogramObserver, default_histogram_observer
+from minitorch.ao.quantization.histogram import HistogramObserver
 from minitorch.ao.quantization.partial import PartialConstructor
 from minitorch.nn import Identity, Module
 
@@ -44,9 +42,7 @@ BACKENDS = ("fbgemm", "x86", "qnnpack", "onednn")
 
 default_qconfig = QConfig(activation=ob.default_observer, weight=ob.default_weight_observer)
 default_debug_qconfig = QConfig(weight=ob.default_weight_observer, activation=ob.default_debug_observer)
-default_per_channel_qconfig = QConfig(
-    activation=ob.default_observer, weight=ob.default_per_channel_weight_observer
-)
+default_per_channel_qconfig = QConfig(activation=ob.default_observer, weight=ob.default_per_channel_weight_observer)
 default_dynamic_qconfig = QConfig(activation=ob.default_dynamic_quant_observer, weight=ob.default_weight_observer)
 float16_dynamic_qconfig = QConfig(
     activation=ob.PlaceholderObserver.with_args(dtype=minitorch.float16, is_dynamic=True),
@@ -121,7 +117,9 @@ def get_default_qconfig(backend: str = "x86", version: int = 0) -> QConfig:
     """
     _check_backend(backend)
     if version != 0:
-        raise AssertionError(f"Version number: {version} in get_default_qconfig is not supported. Version number must be 0")
+        raise AssertionError(
+            f"Version number: {version} in get_default_qconfig is not supported. Version number must be 0"
+        )
     reduced = backend in ("x86", "fbgemm")
     weight = ob.default_weight_observer if backend == "qnnpack" else ob.default_per_channel_weight_observer
     return QConfig(activation=HistogramObserver.with_args(reduce_range=reduced), weight=weight)
@@ -211,15 +209,6 @@ def activation_is_memoryless(qconfig: QConfig) -> bool:
 def is_reuse_input_qconfig(qconfig: QConfigAny) -> bool:
     """Return whether what an operator returns keeps the scale and zero point of its input."""
     return qconfig is not None and qconfig.activation is ob.ReuseInputObserver
-
-
-def copy_of(qconfig: QConfigAny) -> QConfigAny:
-    """Return a copy that can be kept in another place."""
-    return copy.copy(qconfig)
-
-
-def warn_deprecated_dict(name: str) -> None:
-    warnings.warn(f"{name}: a dict in place of a QConfigMapping is deprecated; use QConfigMapping.from_dict", FutureWarning, stacklevel=3)
 
 
 __all__ = [n for n in dir() if n.endswith(("qconfig", "qconfig_4bit", "qconfig_v2"))] + [

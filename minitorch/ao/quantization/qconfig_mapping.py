@@ -20,7 +20,13 @@ from minitorch.ao.quantization.qconfig import (
     get_default_qconfig,
 )
 
-__all__ = ["QConfigMapping", "get_default_qat_qconfig_mapping", "get_default_qconfig_mapping", "get_symmetric_qnnpack_qat_qconfig_mapping", "get_symmetric_qnnpack_qconfig_mapping"]
+__all__ = [
+    "QConfigMapping",
+    "get_default_qat_qconfig_mapping",
+    "get_default_qconfig_mapping",
+    "get_symmetric_qnnpack_qat_qconfig_mapping",
+    "get_symmetric_qnnpack_qconfig_mapping",
+]
 
 _FIELDS = (
     "global_qconfig", "object_type_qconfigs", "module_name_regex_qconfigs", "module_name_qconfigs",
@@ -113,7 +119,7 @@ class QConfigMapping:
         mapping = cls()
         for key, setter in _KEYS.items():
             if key == "":
-                mapping.set_global(qconfig_dict.get("", None))
+                mapping.set_global(qconfig_dict.get(""))
                 continue
             for rule in qconfig_dict.get(key, ()):
                 getattr(mapping, setter)(*rule)

@@ -161,11 +161,15 @@ def get_static_quant_module_class(
     """
     found = {**DEFAULT_STATIC_QUANT_MODULE_MAPPINGS, **(additional_static_quant_mapping or {})}.get(float_module_class)
     if found is None:
-        raise AssertionError(f"Floating point module class {float_module_class} does not have a corresponding quantized module class")
+        raise AssertionError(
+            f"Floating point module class {float_module_class} does not have a corresponding quantized module class"
+        )
     return found
 
 
-def get_dynamic_quant_module_class(float_module_class: Callable, additional_dynamic_quant_mapping: dict | None = None) -> Any:
+def get_dynamic_quant_module_class(
+    float_module_class: Callable, additional_dynamic_quant_mapping: dict | None = None
+) -> Any:
     """Return the dynamically quantized class of a float one.
 
     Raises
@@ -173,7 +177,9 @@ def get_dynamic_quant_module_class(float_module_class: Callable, additional_dyna
     AssertionError
         If there is none.
     """
-    found = {**DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS, **(additional_dynamic_quant_mapping or {})}.get(float_module_class)
+    found = {**DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS, **(additional_dynamic_quant_mapping or {})}.get(
+        float_module_class
+    )
     if found is None:
         raise AssertionError(
             f"Floating point module class {float_module_class} does not have a corresponding dynamic quantized module class"

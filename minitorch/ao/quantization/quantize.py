@@ -38,7 +38,9 @@ _FUNCTIONALS = (nnq.FloatFunctional, nnq.QFunctional)
 # ---------------------------------------------------------------- qconfigs
 
 
-def propagate_qconfig_(module: Module, qconfig_dict: dict | None = None, prepare_custom_config_dict: dict | None = None) -> None:
+def propagate_qconfig_(
+    module: Module, qconfig_dict: dict | None = None, prepare_custom_config_dict: dict | None = None
+) -> None:
     """Give each module inside of a model the `QConfig` that holds for it, as its attribute ``qconfig``.
 
     The first of: one for its name or its class in `qconfig_dict`, its own, that of the module around it.
@@ -63,7 +65,9 @@ def _propagate(module: Module, rules: dict, around: Any, name: str, custom: dict
     module.qconfig = placed
     for child_name, child in module.named_children():
         full = f"{name}.{child_name}" if name else child_name
-        skipped = full in custom.get("non_traceable_module_name", ()) or type(child) in custom.get("non_traceable_module_class", ())
+        skipped = full in custom.get("non_traceable_module_name", ()) or type(child) in custom.get(
+            "non_traceable_module_class", ()
+        )
         if not skipped:
             _propagate(child, rules, found, full, custom)
 
@@ -101,9 +105,7 @@ def _add_observers(module: Module, classes: set, non_leaves: set, custom: dict) 
         if isinstance(child, _FUNCTIONALS):
             if getattr(child, "qconfig", None) is not None:
                 child.activation_post_process = child.qconfig.activation()
-        elif isinstance(child, nni._FusedModule):
-            _insert_observer(child)
-        elif type(child) in non_leaves:
+        elif isinstance(child, nni._FusedModule) or type(child) in non_leaves:
             _insert_observer(child)
         elif type(child) in DEFAULT_MODULE_TO_ACT_POST_PROCESS:
             _insert_observer(child, DEFAULT_MODULE_TO_ACT_POST_PROCESS[type(child)])
@@ -198,7 +200,10 @@ def add_quant_dequant(module: Module) -> Module:
 
 
 def swap_module(
-    mod: Module, mapping: dict, custom_module_class_mapping: dict | None = None, use_precomputed_fake_quant: bool = False
+    mod: Module,
+    mapping: dict,
+    custom_module_class_mapping: dict | None = None,
+    use_precomputed_fake_quant: bool = False,
 ) -> Module:
     """Return what a module becomes by a mapping of classes, or the module itself; hooks and device go along."""
     if getattr(mod, "qconfig", None) is None:
@@ -265,7 +270,9 @@ def convert(
         Take away qconfigs and observers.
     """
     if is_reference:
-        raise NotImplementedError("convert: modules that are quantized by reference are not supported; use is_reference=False")
+        raise NotImplementedError(
+            "convert: modules that are quantized by reference are not supported; use is_reference=False"
+        )
     custom = (convert_custom_config_dict or {}).get("observed_to_quantized_custom_module_class", {})
     mapping = get_default_static_quant_module_mappings() if mapping is None else mapping
     if not inplace:
@@ -285,7 +292,9 @@ def default_eval_fn(model: Module, calib_data: Any) -> None:
         model(data)
 
 
-def quantize(model: Module, run_fn: Callable, run_args: Any, mapping: dict | None = None, inplace: bool = False) -> Module:
+def quantize(
+    model: Module, run_fn: Callable, run_args: Any, mapping: dict | None = None, inplace: bool = False
+) -> Module:
     """Return a model quantized after training: prepared, run by ``run_fn(model, *run_args)``, converted."""
     if not inplace:
         model = copy.deepcopy(model)

@@ -45,7 +45,9 @@ def _mapping(qconfig_mapping: Any) -> QConfigMapping:
 
 def _only_native(backend_config: Any, name: str) -> None:
     if backend_config is not None:
-        raise NotImplementedError(f"{name}: backend_config is not supported; what can be quantized is the table in fx.patterns")
+        raise NotImplementedError(
+            f"{name}: backend_config is not supported; what can be quantized is the table in fx.patterns"
+        )
 
 
 def _prepare(
@@ -113,7 +115,9 @@ def prepare_fx(
     torch.Size([16, 2])
     """
     _only_native(backend_config, "prepare_fx")
-    return _prepare(model, qconfig_mapping, False, example_inputs, _as_dict(prepare_custom_config, "prepare_custom_config"))
+    return _prepare(
+        model, qconfig_mapping, False, example_inputs, _as_dict(prepare_custom_config, "prepare_custom_config")
+    )
 
 
 def prepare_qat_fx(
@@ -138,7 +142,9 @@ def prepare_qat_fx(
         As of `prepare_fx`.
     """
     _only_native(backend_config, "prepare_qat_fx")
-    return _prepare(model, qconfig_mapping, True, example_inputs, _as_dict(prepare_custom_config, "prepare_custom_config"))
+    return _prepare(
+        model, qconfig_mapping, True, example_inputs, _as_dict(prepare_custom_config, "prepare_custom_config")
+    )
 
 
 def convert_fx(
@@ -163,7 +169,9 @@ def convert_fx(
     """
     _only_native(backend_config, "convert_fx")
     if not isinstance(graph_module, GraphModule):
-        raise TypeError(f"convert_fx: the input model must be a GraphModule from prepare_fx, not {type(graph_module).__name__}")
+        raise TypeError(
+            f"convert_fx: the input model must be a GraphModule from prepare_fx, not {type(graph_module).__name__}"
+        )
     result = convert(copy.deepcopy(graph_module))
     if _remove_qconfig:
         for module in result.modules():

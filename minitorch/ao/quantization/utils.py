@@ -53,7 +53,9 @@ def dtype_range(dtype: Any) -> tuple[int, int]:
         If it is no dtype of quantized tensors.
     """
     if not is_quantizable_dtype(dtype):
-        raise ValueError(f"{dtype} has no range to quantize to; use qint8, quint8, qint32, quint4x2 or an integer dtype")
+        raise ValueError(
+            f"{dtype} has no range to quantize to; use qint8, quint8, qint32, quint4x2 or an integer dtype"
+        )
     bits, signed = _BITS[dtype.name]
     return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
 
@@ -74,7 +76,8 @@ def quantization_range(quant_min: int | None, quant_max: int | None, dtype: Any,
         limit = 2 ** bits_of(dtype)
         if not 0 < high - low + 1 <= limit:
             raise AssertionError(
-                f"the quantization range [{low}, {high}] has {high - low + 1} numbers; of {dtype} it must be positive and not exceed {limit}"
+                f"the quantization range [{low}, {high}] has {high - low + 1} numbers; of {dtype} "
+                f"it must be positive and not exceed {limit}"
             )
     return (low // 2, high // 2) if reduce_range else (low, high)
 
@@ -100,11 +103,15 @@ def has_valid_range(min_val: Any, max_val: Any) -> bool:
     elif min_val.dim() == 0 or max_val.dim() == 0:
         seen = not (min_val == float("inf") and max_val == float("-inf"))
         if seen and not min_val <= max_val:
-            raise AssertionError(f"the observed minimum {min_val.item()} should be less than the maximum {max_val.item()}")
+            raise AssertionError(
+                f"the observed minimum {min_val.item()} should be less than the maximum {max_val.item()}"
+            )
     else:
         seen = True
         if not (min_val <= max_val).all():
-            raise AssertionError(f"the observed minima {min_val.tolist()} should be less than the maxima {max_val.tolist()}")
+            raise AssertionError(
+                f"the observed minima {min_val.tolist()} should be less than the maxima {max_val.tolist()}"
+            )
     if not seen:
         warnings.warn(
             "an observer has seen nothing yet: its scale is 1 and its zero point 0; run the model on examples before its "

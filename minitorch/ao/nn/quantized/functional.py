@@ -24,12 +24,12 @@ def _listed(value: Any, count: int) -> list[int]:
     return [value] * count if isinstance(value, int) else list(value)
 
 
-def _conv(rank: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int, padding_mode: str, scale: float, zero_point: int) -> Any:  # fmt: skip
+def _conv(rank: int, input: Any, parameters: tuple, geometry: tuple, padding_mode: str, scale: float, zero_point: int) -> Any:
     if padding_mode != "zeros":
         raise NotImplementedError(f"conv{rank}d: Only zero-padding is supported, not {padding_mode!r}")
     operators = minitorch.ops.quantized
-    geometry = (_listed(stride, rank), _listed(padding, rank), _listed(dilation, rank))
-    packed = getattr(operators, f"conv{rank}d_prepack")(weight, bias, *geometry, groups)
+    *sides, groups = geometry
+    packed = getattr(operators, f"conv{rank}d_prepack")(*parameters, *[_listed(side, rank) for side in sides], groups)
     return getattr(operators, f"conv{rank}d")(input, packed, scale, zero_point)
 
 
@@ -38,7 +38,7 @@ def conv1d(
     padding_mode: str = "zeros", scale: float = 1.0, zero_point: int = 0, dtype: Any = None,
 ) -> Any:  # fmt: skip
     """Return the convolution of a quantized (N, C, L) with a quantized weight, with a scale and zero point."""
-    return _conv(1, input, weight, bias, stride, padding, dilation, groups, padding_mode, scale, zero_point)
+    return _conv(1, input, (weight, bias), (stride, padding, dilation, groups), padding_mode, scale, zero_point)
 
 
 def conv2d(
@@ -46,7 +46,7 @@ def conv2d(
     padding_mode: str = "zeros", scale: float = 1.0, zero_point: int = 0, dtype: Any = None,
 ) -> Any:  # fmt: skip
     """Return the convolution of a quantized (N, C, H, W) with a quantized weight, with a scale and zero point."""
-    return _conv(2, input, weight, bias, stride, padding, dilation, groups, padding_mode, scale, zero_point)
+    return _conv(2, input, (weight, bias), (stride, padding, dilation, groups), padding_mode, scale, zero_point)
 
 
 def conv3d(
@@ -54,11 +54,11 @@ def conv3d(
     padding_mode: str = "zeros", scale: float = 1.0, zero_point: int = 0, dtype: Any = None,
 ) -> Any:  # fmt: skip
     """Return the convolution of a quantized (N, C, D, H, W) with a quantized weight, with a scale and zero point."""
-    return _conv(3, input, weight, bias, stride, padding, dilation, groups, padding_mode, scale, zero_point)
+    return _conv(3, input, (weight, bias), (stride, padding, dilation, groups), padding_mode, scale, zero_point)
 
 
 def linear(input: Any, weight: Any, bias: Any = None, scale: float | None = None, zero_point: int | None = None) -> Any:
-    """Return ``input @ weight.T + bias`` of quantized `input` and `weight`; with the input's scale and zero point unless given."""
+    """Return ``input @ weight.T + bias`` of quantized tensors; scale and zero point are the input's unless given."""
     packed = minitorch.ops.quantized.linear_prepack(weight, bias)
     scale = input.q_scale() if scale is None else scale
     zero_point = input.q_zero_point() if zero_point is None else zero_point
@@ -86,7 +86,11 @@ def hardswish(input: Any, scale: float, zero_point: int) -> Any:
 
 
 def leaky_relu(
-    input: Any, negative_slope: float = 0.01, inplace: bool = False, scale: float | None = None, zero_point: int | None = None
+    input: Any,
+    negative_slope: float = 0.01,
+    inplace: bool = False,
+    scale: float | None = None,
+    zero_point: int | None = None,
 ) -> Any:
     """Return `nn.functional.leaky_relu`, with a scale and zero point if they are given."""
     if scale is not None and zero_point is not None:

@@ -173,7 +173,12 @@ class _Converter:
             numbers = [a for a in node.args[:2] if isinstance(a, (int, float))]
             plain = len(node.args) == 2 and not node.kwargs and len(operands) + len(numbers) == 2
             matmul = binary_name(node) == "matmul"
-            return plain and bool(operands) and not (matmul and numbers) and all(self.can_be_quantized(n) for n in operands)
+            return (
+                plain
+                and bool(operands)
+                and not (matmul and numbers)
+                and all(self.can_be_quantized(n) for n in operands)
+            )
         return bool(node.args) and self.can_be_quantized(node.args[0])
 
     def weight_is_known(self, node: Any) -> bool:
@@ -190,7 +195,9 @@ class _Converter:
         module = module_of(node, self.modules)
         if isinstance(module, (nn.Dropout, nn.ReLU6)) and node.target not in self.taken:
             self.put(node.target, DEFAULT_STATIC_QUANT_MODULE_MAPPINGS[type(module)].from_float(module), None)
-        return self.graph.node_copy(node, lambda n: self.quantized(n) if self.values[n].quantizable else self.floating(n))
+        return self.graph.node_copy(
+            node, lambda n: self.quantized(n) if self.values[n].quantizable else self.floating(n)
+        )
 
     def with_parameters(self, node: Any, observer: Any, relu: bool) -> Any:
         """Return a node of the quantized operator with the scale and zero point of an observer."""
@@ -203,7 +210,9 @@ class _Converter:
         if kind is Kind.CAT:
             scale, zero_point = self.qparams(observer, node.name)
             dim = _argument(node, 1, "dim", 0)
-            return self.graph.call_function(operators.cat, ([self.quantized(n) for n in node.args[0]], dim, scale, zero_point))
+            return self.graph.call_function(
+                operators.cat, ([self.quantized(n) for n in node.args[0]], dim, scale, zero_point)
+            )
         name = binary_name(node)
         first, second = node.args[:2]
         if not isinstance(first, fx.Node):

@@ -1,8 +1,8 @@
 """Puts observers into a graph.
 
 Note [Which values are observed]
-    The inputs of each node that can be quantized and has a `QConfig`, if they are floating tensors, and its result; the weight of a
-    functional linear map or convolution by the observer for weights.  What KEEPS its input's parameters (`patterns`)
+    The inputs of each node that can be quantized and has a `QConfig`, if they are floating tensors, and its result; the weight
+    of a functional linear map or convolution by the observer for weights.  What KEEPS its input's parameters (`patterns`)
     is quantized if its input is; its result passes the input's observer again.  Of a sum with ``relu`` behind it only what
     ``relu`` returns is observed.
 """
@@ -67,7 +67,9 @@ def is_static(qconfig: Any) -> bool:
     if qconfig is None:
         return False
     made = qconfig.activation()
-    if isinstance(made, (PlaceholderObserver, NoopObserver, ReuseInputObserver)) or not hasattr(made, "calculate_qparams"):
+    if isinstance(made, (PlaceholderObserver, NoopObserver, ReuseInputObserver)) or not hasattr(
+        made, "calculate_qparams"
+    ):
         return False
     return not getattr(made, "is_dynamic", False)
 
@@ -154,11 +156,18 @@ class _Inserter:
         users = list(node.users)
         fuses = kind in (Kind.BINARY, Kind.WEIGHTED) and node.op != "call_module" and node.target not in ("matmul",)
         fuses = fuses and node.target not in (minitorch.matmul,) and getattr(node.target, "__name__", "") != "matmul"
-        return fuses and len(users) == 1 and is_relu(users[0], self.modules) and is_static(self.qconfigs.get(users[0].name))
+        return (
+            fuses
+            and len(users) == 1
+            and is_relu(users[0], self.modules)
+            and is_static(self.qconfigs.get(users[0].name))
+        )
 
     def _is_bare_sum(self, node: Any) -> bool:
         kind = kind_of(node, self.modules)
-        return kind in (Kind.BINARY, Kind.WEIGHTED) and node not in self.behind and is_static(self.qconfigs.get(node.name))
+        return (
+            kind in (Kind.BINARY, Kind.WEIGHTED) and node not in self.behind and is_static(self.qconfigs.get(node.name))
+        )
 
 
 def insert_observers(module: Any, qconfigs: dict[str, Any], example_inputs: tuple) -> None:

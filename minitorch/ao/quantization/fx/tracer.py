@@ -8,7 +8,7 @@ from minitorch import fx
 from minitorch.ao.quantization.stubs import DeQuantStub, QuantStub
 from minitorch.nn.modules.module import Module
 
-__all__ = ["QuantizationTracer", "ScopeContextManager", "traced_module"]
+__all__ = ["QuantizationTracer", "traced_module"]
 
 
 class QuantizationTracer(fx.Tracer):

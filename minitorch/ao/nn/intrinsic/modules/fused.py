@@ -28,7 +28,8 @@ class _FusedModule(nn.Sequential):
                 isinstance(m, cls) for m, cls in zip(modules, self._members, strict=True)
             ):
                 raise AssertionError(
-                    f"{type(self).__name__} consists of {[c.__name__ for c in self._members]}, not of {[c.__name__ for c in found]}"
+                    f"{type(self).__name__} consists of {[c.__name__ for c in self._members]}, not of "
+                    f"{[c.__name__ for c in found]}"
                 )
         super().__init__(*modules)
 

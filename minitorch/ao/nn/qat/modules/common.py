@@ -16,7 +16,8 @@ def checked_float_module(mod: Any, cls: Any, float_classes: tuple[type, ...]) ->
     """Raise `AssertionError` unless a module is one that can be trained with fake quantization as `cls`."""
     if type(mod) not in float_classes:
         raise AssertionError(
-            f"qat.{cls.__name__}.from_float only works for {' or '.join(c.__name__ for c in float_classes)}, not for {type(mod).__name__}"
+            f"qat.{cls.__name__}.from_float only works for {' or '.join(c.__name__ for c in float_classes)}, not for "
+            f"{type(mod).__name__}"
         )
     if not getattr(mod, "qconfig", None):
         raise AssertionError(f"qat.{cls.__name__}.from_float: Input float module must have a valid qconfig")

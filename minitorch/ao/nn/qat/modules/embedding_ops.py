@@ -15,7 +15,8 @@ def _with_row_scales(qconfig: Any, name: str) -> Any:
     made = required_qconfig(qconfig, name).weight()
     if made.qscheme.name != "per_channel_affine_float_qparams":
         raise AssertionError(
-            f"{name}: the weight's scheme must be per_channel_affine_float_qparams, but is {made.qscheme}; use default_embedding_qat_qconfig"
+            f"{name}: the weight's scheme must be per_channel_affine_float_qparams, but is {made.qscheme}; "
+            "use default_embedding_qat_qconfig"
         )
     return made
 

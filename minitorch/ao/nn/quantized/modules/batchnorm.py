@@ -40,7 +40,9 @@ class _BatchNorm(nn.modules.batchnorm._BatchNorm):
 
     def _check_input_dim(self, input: Any) -> None:
         if input.dim() != self._rank:
-            raise ValueError(f"{type(self).__name__}: Input shape must have {self._rank} dimensions, not {tuple(input.shape)}")
+            raise ValueError(
+                f"{type(self).__name__}: Input shape must have {self._rank} dimensions, not {tuple(input.shape)}"
+            )
 
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)

@@ -51,9 +51,13 @@ class _ConvNd(WeightedQuantizedModule):
     ):  # fmt: skip
         super().__init__()
         if padding_mode not in ("zeros", "reflect"):
-            raise NotImplementedError(f"{type(self).__name__}: padding_mode {padding_mode!r} is not supported; use 'zeros' or 'reflect'")
+            raise NotImplementedError(
+                f"{type(self).__name__}: padding_mode {padding_mode!r} is not supported; use 'zeros' or 'reflect'"
+            )
         if in_channels % groups or out_channels % groups:
-            raise ValueError(f"{type(self).__name__}: {in_channels} and {out_channels} channels must be divisible by groups, {groups}")
+            raise ValueError(
+                f"{type(self).__name__}: {in_channels} and {out_channels} channels must be divisible by groups, {groups}"
+            )
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.kernel_size = self._tuple(kernel_size)
@@ -114,7 +118,9 @@ class _ConvNd(WeightedQuantizedModule):
 
     def _padded(self, input: Any) -> Any:
         if input.dim() != self._rank + 2:
-            raise ValueError(f"{type(self).__name__}: Input shape must have {self._rank + 2} dimensions, not {tuple(input.shape)}")
+            raise ValueError(
+                f"{type(self).__name__}: Input shape must have {self._rank + 2} dimensions, not {tuple(input.shape)}"
+            )
         if self.padding_mode == "zeros":
             return input
         sides = [p for pad in reversed(self.padding) for p in (pad, pad)]

@@ -27,7 +27,9 @@ class EmbeddingPackedParams(Module):
         super().__init__()
         self.dtype = minitorch.quint8 if dtype is None else dtype
         if self.dtype not in (minitorch.quint8, minitorch.quint4x2):
-            raise NotImplementedError(f"EmbeddingPackedParams: Unsupported dtype for quantized embedding: {self.dtype}; use quint8 or quint4x2")
+            raise NotImplementedError(
+                f"EmbeddingPackedParams: Unsupported dtype for quantized embedding: {self.dtype}; use quint8 or quint4x2"
+            )
         self.set_weight(
             minitorch.quantize_per_channel(
                 minitorch.zeros(num_embeddings, embedding_dim), minitorch.ones(num_embeddings, dtype=minitorch.float),
@@ -133,8 +135,8 @@ class Embedding(Module):
         observer = weight_observer(mod, mod)
         if observer.qscheme.name != "per_channel_affine_float_qparams":
             raise AssertionError(
-                f"{cls.__name__}.from_float: the weight's scheme must be per_channel_affine_float_qparams, but is {observer.qscheme}; "
-                "use float_qparams_weight_only_qconfig"
+                f"{cls.__name__}.from_float: the weight's scheme must be per_channel_affine_float_qparams, but is "
+                f"{observer.qscheme}; use float_qparams_weight_only_qconfig"
             )
         return quantize_weight(mod.weight.detach().float(), observer), observer.dtype
 
@@ -173,7 +175,9 @@ class EmbeddingBag(Embedding):
         self.pruned_weights = False
         self.include_last_offset = include_last_offset
 
-    def forward(self, indices: Any, offsets: Any = None, per_sample_weights: Any = None, compressed_indices_mapping: Any = None) -> Any:
+    def forward(
+        self, indices: Any, offsets: Any = None, per_sample_weights: Any = None, compressed_indices_mapping: Any = None
+    ) -> Any:
         operators = minitorch.ops.quantized
         operator = operators.embedding_bag_4bit if self._four_bits else operators.embedding_bag_byte
         return operator(
@@ -189,7 +193,11 @@ class EmbeddingBag(Embedding):
         """Return the module for a float one with a `QConfig`."""
         weight, dtype = cls._quantized_rows(mod)
         made = cls(
-            mod.num_embeddings, mod.embedding_dim, mode=mod.mode, include_last_offset=mod.include_last_offset, dtype=dtype
+            mod.num_embeddings,
+            mod.embedding_dim,
+            mode=mod.mode,
+            include_last_offset=mod.include_last_offset,
+            dtype=dtype,
         )
         made.set_weight(weight)
         return made

@@ -146,7 +146,9 @@ class QFunctional(Module):
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> QFunctional:
         """Return the module for a prepared `FloatFunctional`."""
         if type(mod) is not FloatFunctional:
-            raise AssertionError(f"QFunctional.from_float expects an instance of FloatFunctional, not {type(mod).__name__}")
+            raise AssertionError(
+                f"QFunctional.from_float expects an instance of FloatFunctional, not {type(mod).__name__}"
+            )
         scale, zero_point = mod.activation_post_process.calculate_qparams()
         made = cls()
         made.scale, made.zero_point = float(scale), int(zero_point)

@@ -116,7 +116,9 @@ class Linear(WeightedQuantizedModule):
         elif dtype is minitorch.float16:
             weight = minitorch.zeros([out_features, in_features], dtype=minitorch.float)
         else:
-            raise RuntimeError(f"Linear: Unsupported dtype specified for quantized Linear: {dtype}; use qint8 or float16")
+            raise RuntimeError(
+                f"Linear: Unsupported dtype specified for quantized Linear: {dtype}; use qint8 or float16"
+            )
         self._packed_params = LinearPackedParams(dtype)
         self._packed_params.set_weight_bias(weight, bias)
         self.scale = 1.0
@@ -203,5 +205,3 @@ class Linear(WeightedQuantizedModule):
     def from_reference(cls, ref_qlinear: Any, output_scale: float, output_zero_point: int) -> Any:
         observer = weight_observer(ref_qlinear, ref_qlinear)
         return cls._from_weight(ref_qlinear, observer, float(output_scale), int(output_zero_point))
-
-

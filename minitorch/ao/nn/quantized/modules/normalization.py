@@ -42,7 +42,13 @@ class LayerNorm(nn.LayerNorm):
 
     def forward(self, input: Any) -> Any:
         return minitorch.ops.quantized.layer_norm(
-            input, list(self.normalized_shape), self.weight, self.bias, self.eps, float(self.scale), int(self.zero_point)
+            input,
+            list(self.normalized_shape),
+            self.weight,
+            self.bias,
+            self.eps,
+            float(self.scale),
+            int(self.zero_point),
         )
 
     def _get_name(self) -> str:

@@ -39,7 +39,9 @@ class Quantize(Module):
         """Return the module for a `QuantStub` that has observed its input."""
         observer = getattr(mod, "activation_post_process", None)
         if observer is None:
-            raise AssertionError("Quantize.from_float: the QuantStub has no observer; prepare the model, and run it on examples")
+            raise AssertionError(
+                "Quantize.from_float: the QuantStub has no observer; prepare the model, and run it on examples"
+            )
         scale, zero_point = observer.calculate_qparams()
         return Quantize(float(scale), int(zero_point), observer.dtype)
 

@@ -46,7 +46,9 @@ def quantize_weight(float_wt: Any, observer: Any) -> Any:
         return minitorch.quantize_per_channel(
             float_wt, scale.to(minitorch.float), zero_point.to(minitorch.float), observer.ch_axis, observer.dtype
         )
-    raise ValueError(f"a weight cannot be quantized with {observer.qscheme}; use a per tensor or per channel affine scheme")
+    raise ValueError(
+        f"a weight cannot be quantized with {observer.qscheme}; use a per tensor or per channel affine scheme"
+    )
 
 
 def zero_weight(shape: list[int]) -> Any:
@@ -82,7 +84,8 @@ def output_qparams(mod: Any, name: str) -> tuple[float, int]:
     """
     if not hasattr(mod, "activation_post_process"):
         raise AssertionError(
-            f"{name}.from_float: {type(mod).__name__} has no observer of what it returns; prepare the model, and run it on examples"
+            f"{name}.from_float: {type(mod).__name__} has no observer of what it returns; prepare the model, and run it "
+            "on examples"
         )
     scale, zero_point = mod.activation_post_process.calculate_qparams()
     return float(scale), int(zero_point)

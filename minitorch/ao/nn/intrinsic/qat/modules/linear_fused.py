@@ -53,7 +53,9 @@ class LinearBn1d(FrozenBatchNorm, nn.Linear):
         """Return the module for a fused float one, with the same parameters (not copies of them)."""
         checked_float_module(mod, cls, (fused.LinearBn1d,))
         linear, bn = mod[0], mod[1]
-        made = cls(linear.in_features, linear.out_features, linear.bias is not None, bn.eps, bn.momentum, False, mod.qconfig)
+        made = cls(
+            linear.in_features, linear.out_features, linear.bias is not None, bn.eps, bn.momentum, False, mod.qconfig
+        )
         made.weight, made.bias = linear.weight, linear.bias
         take_batch_norm(made.bn, bn)
         return made

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.ao.nn.qat.modules.linear import Linear as TrainedLinear
-from minitorch.ao.quantization.qconfig import activation_is_memoryless
 
 __all__ = ["Linear"]
 
@@ -23,6 +22,9 @@ class Linear(TrainedLinear):
         self, in_features: int, out_features: int, bias: bool = True, qconfig: Any = None, device: Any = None,
         dtype: Any = None,
     ):  # fmt: skip
+        # Here, as that package is about modules of this one.
+        from minitorch.ao.quantization.qconfig import activation_is_memoryless
+
         super().__init__(in_features, out_features, bias, qconfig, device, dtype)
         if not activation_is_memoryless(qconfig):
             raise ValueError(

@@ -64,7 +64,9 @@ class Linear(nnq.Linear):
         observer = weight_observer(mod, source)
         dtype = observer.dtype
         if dtype not in (minitorch.qint8, minitorch.float16):
-            raise RuntimeError(f"Linear.from_float: Unsupported dtype {dtype} for dynamic quantization of Linear; use qint8 or float16")
+            raise RuntimeError(
+                f"Linear.from_float: Unsupported dtype {dtype} for dynamic quantization of Linear; use qint8 or float16"
+            )
         weight = source.weight.detach().float()
         made = cls(source.in_features, source.out_features, dtype=dtype)
         bias = None if source.bias is None else source.bias.detach()

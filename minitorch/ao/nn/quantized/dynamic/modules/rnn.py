@@ -118,7 +118,9 @@ class RNNBase(Module):
         self.bidirectional = bidirectional
         self.dtype = minitorch.qint8 if dtype is None else dtype
         if self.dtype not in (minitorch.qint8, minitorch.float16):
-            raise RuntimeError(f"{mode}: Unsupported dtype specified for quantized RNN: {self.dtype}; use qint8 or float16")
+            raise RuntimeError(
+                f"{mode}: Unsupported dtype specified for quantized RNN: {self.dtype}; use qint8 or float16"
+            )
         directions = 2 if bidirectional else 1
         gates = _GATES[mode]
         self._all_weight_values = nn.ModuleList()
@@ -127,7 +129,8 @@ class RNNBase(Module):
             for _ in range(directions):
                 self._all_weight_values.append(
                     PackedParameter(
-                        _initial((gates * hidden_size, size), self.dtype), _initial((gates * hidden_size, hidden_size), self.dtype)
+                        _initial((gates * hidden_size, size), self.dtype),
+                        _initial((gates * hidden_size, hidden_size), self.dtype),
                     )
                 )
 
@@ -136,7 +139,13 @@ class RNNBase(Module):
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
-        for name, default in (("num_layers", 1), ("bias", True), ("batch_first", False), ("dropout", 0), ("bidirectional", False)):
+        for name, default in (
+            ("num_layers", 1),
+            ("bias", True),
+            ("batch_first", False),
+            ("dropout", 0),
+            ("bidirectional", False),
+        ):
             if getattr(self, name) != default:
                 text += f", {name}={getattr(self, name)}"
         return text
@@ -202,7 +211,10 @@ class RNNBase(Module):
             sizes = [steps.shape[1]] * steps.shape[0]
             data, sorted_indices, unsorted_indices = steps.reshape(-1, steps.shape[2]), None, None
         if data.shape[-1] != self.input_size:
-            raise RuntimeError(f"{self._get_name()}: input.size(-1) must be equal to input_size. Expected {self.input_size}, got {data.shape[-1]}")
+            raise RuntimeError(
+                f"{self._get_name()}: input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
+                f"{data.shape[-1]}"
+            )
         shape = (self.num_layers * (2 if self.bidirectional else 1), sizes[0], self.hidden_size)
         if states is None:
             states = (minitorch.zeros(shape, dtype=data.dtype, device=data.device),) * count
@@ -226,7 +238,9 @@ class RNNBase(Module):
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """Return the module for a float one with a `QConfig`."""
         if not isinstance(mod, (nn.LSTM, nn.GRU)):
-            raise AssertionError(f"nn.quantized.dynamic.RNNBase.from_float only works for LSTM and GRU, not {type(mod).__name__}")
+            raise AssertionError(
+                f"nn.quantized.dynamic.RNNBase.from_float only works for LSTM and GRU, not {type(mod).__name__}"
+            )
         if not getattr(mod, "qconfig", None):
             raise AssertionError(f"{cls.__name__}.from_float: Input RNNBase must have qconfig defined")
         if getattr(mod, "proj_size", 0):
@@ -236,7 +250,11 @@ class RNNBase(Module):
             mod.input_size, mod.hidden_size, mod.num_layers, mod.bias, mod.batch_first, mod.dropout, mod.bidirectional,
             dtype=dtype,
         )  # fmt: skip
-        suffixes = [f"_l{layer}{end}" for layer in range(mod.num_layers) for end in ("", "_reverse")[: 2 if mod.bidirectional else 1]]
+        suffixes = [
+            f"_l{layer}{end}"
+            for layer in range(mod.num_layers)
+            for end in ("", "_reverse")[: 2 if mod.bidirectional else 1]
+        ]
         for i, suffix in enumerate(suffixes):
             made._all_weight_values[i] = PackedParameter(
                 *[
@@ -317,10 +335,16 @@ class RNNCellBase(Module):
 
     def _step(self, input: Any, states: tuple | None, count: int) -> tuple:
         if input.shape[-1] != self.input_size:
-            raise RuntimeError(f"{self._get_name()}: input has inconsistent input_size: got {input.shape[-1]}, expected {self.input_size}")
+            raise RuntimeError(
+                f"{self._get_name()}: input has inconsistent input_size: got {input.shape[-1]}, expected {self.input_size}"
+            )
         if states is None:
-            states = (minitorch.zeros(input.shape[0], self.hidden_size, dtype=input.dtype, device=input.device),) * count
-        return _STEPS[self._mode](product(self._packed_weight_ih, input), product(self._packed_weight_hh, states[0]), states)
+            states = (
+                minitorch.zeros(input.shape[0], self.hidden_size, dtype=input.dtype, device=input.device),
+            ) * count
+        return _STEPS[self._mode](
+            product(self._packed_weight_ih, input), product(self._packed_weight_hh, states[0]), states
+        )
 
     @classmethod
     def _arguments(cls, mod: Any) -> dict:

@@ -1,0 +1,5 @@
+"""PyTorch's older name of `minitorch.ao.nn.qat`."""
+
+from importlib import import_module
+
+import_module("minitorch.ao.aliases").replace(__name__, "minitorch.ao.nn.qat")
