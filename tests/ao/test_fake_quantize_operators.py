@@ -56,7 +56,10 @@ def test_per_tensor_has_torchs_bits(torch, dtype):
 def test_per_channel_has_torchs_bits(torch, dtype, points):
     # Without infinities, which PyTorch's sends to the lower end: they overflow its integers.
     x = inputs(dtype)
-    scale, zero_point = [0.2371, 0.1, 0.003], np.asarray(points, np.float32 if isinstance(points[0], float) else np.int32)
+    scale, zero_point = (
+        [0.2371, 0.1, 0.003],
+        np.asarray(points, np.float32 if isinstance(points[0], float) else np.int32),
+    )
     if dtype in ("float32", "float64") and zero_point.dtype == np.float32:
         # PyTorch's vectorised loop fuses the product with the zero point, so that ties may fall either way.
         x = x[:, 100:]

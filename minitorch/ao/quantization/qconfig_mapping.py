@@ -13,6 +13,7 @@ from minitorch.ao.quantization import observer as ob
 from minitorch.ao.quantization.qconfig import (
     QConfig,
     QConfigAny,
+    default_quint8_weight_qconfig,
     default_reuse_input_qconfig,
     default_symmetric_qnnpack_qat_qconfig,
     default_symmetric_qnnpack_qconfig,
@@ -146,6 +147,7 @@ def _default_mapping(qconfig: QConfig, is_qat: bool) -> QConfigMapping:
         mapping.set_object_type(transposed, with_one_scale)
     for normalization in (nn.functional.layer_norm, nn.LayerNorm):
         mapping.set_object_type(normalization, with_float_weight)
+    mapping.set_object_type(nn.PReLU, default_quint8_weight_qconfig)
     for what, end in _FIXED.items():
         kind = "fake_quant" if is_qat else "observer"
         fixed = getattr(fq if is_qat else ob, f"default_fixed_qparams_range_{end}_{kind}")

@@ -16,6 +16,7 @@ import minitorch
 from minitorch import nn
 from minitorch.ao.nn import intrinsic as nni
 from minitorch.ao.nn import quantized as nnq
+from minitorch.ao.nn.intrinsic.qat.modules.batch_norm import FrozenBatchNorm
 from minitorch.ao.quantization import qconfig as qc
 from minitorch.ao.quantization.quantization_mappings import (
     DEFAULT_MODULE_TO_ACT_POST_PROCESS,
@@ -229,7 +230,8 @@ def swap_module(
 
 def _convert(module: Module, mapping: dict, custom: dict) -> None:
     for name, child in list(module.named_children()):
-        if not isinstance(child, nni._FusedModule) and type(child) not in custom:
+        # Parts of what becomes one quantized module are not converted themselves.
+        if not isinstance(child, (nni._FusedModule, FrozenBatchNorm)) and type(child) not in custom:
             _convert(child, mapping, custom)
         module._modules[name] = swap_module(child, mapping, custom)
 

@@ -3,8 +3,9 @@
 Note [The grid of fake quantization]
     An element x becomes ``(clamp(round(x * (1 / scale)) + zero_point, quant_min, quant_max) - zero_point) * scale``, where the
     rounding is half to even, and the reciprocal is computed in float32 whatever the type of x; so is, for one scale, the last
-    product.  So what training sees is what a quantized tensor of the same parameters dequantizes to.  A zero point that is
-    floating (of embeddings) is added before the rounding.  NaN goes to the lower end of the grid, infinities to the ends.
+    product.  So training sees what a quantized tensor of the same parameters dequantizes to, save for ties: there the
+    zero point is added before the rounding, as PyTorch's kernels do either.  Here a zero point that is floating (of
+    embeddings) is as well.  NaN goes to the lower end of the grid, infinities to the ends.
 
 Written with dense operators, so that it runs on every device; the gradient passes where the grid was not left.
 """

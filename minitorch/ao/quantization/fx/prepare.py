@@ -93,6 +93,7 @@ class _Inserter:
             observer = constructor()
             devices = {t.device for t in (*self.module.parameters(), *self.module.buffers())}
             self.module.add_submodule(name, observer.to(next(iter(devices))) if len(devices) == 1 else observer)
+            self.modules[name] = observer
             self.behind[node] = self._call(node, name)
         return self.behind[node]
 

@@ -41,10 +41,12 @@ class Embedding(nn.Embedding):
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """Return the module for a float one, with the same weight (not a copy)."""
         checked_float_module(mod, cls, (cls._FLOAT_MODULE,))
-        return cls(
+        made = cls(
             mod.num_embeddings, mod.embedding_dim, mod.padding_idx, mod.max_norm, mod.norm_type, mod.scale_grad_by_freq,
-            mod.sparse, mod.weight, qconfig=mod.qconfig,
+            mod.sparse, qconfig=mod.qconfig,
         )  # fmt: skip
+        made.weight = mod.weight
+        return made
 
     def to_float(self) -> nn.Embedding:
         """Return the float module."""
@@ -74,10 +76,12 @@ class EmbeddingBag(nn.EmbeddingBag):
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """Return the module for a float one, with the same weight (not a copy)."""
         checked_float_module(mod, cls, (cls._FLOAT_MODULE,))
-        return cls(
+        made = cls(
             mod.num_embeddings, mod.embedding_dim, mod.max_norm, mod.norm_type, mod.scale_grad_by_freq, mod.mode,
-            mod.sparse, mod.weight, mod.include_last_offset, mod.padding_idx, qconfig=mod.qconfig,
+            mod.sparse, None, mod.include_last_offset, mod.padding_idx, qconfig=mod.qconfig,
         )  # fmt: skip
+        made.weight = mod.weight
+        return made
 
     def to_float(self) -> nn.EmbeddingBag:
         """Return the float module."""
