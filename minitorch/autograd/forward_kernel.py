@@ -36,7 +36,7 @@ from minitorch.autograd.kernel import (
     OutAutogradKernel,
 )
 from minitorch.autograd.node import SavedOutput, requires_grad
-from minitorch.core.dtype import from_numpy_dtype
+from minitorch.core.dtype import QUANTIZED, from_numpy_dtype
 from minitorch.dispatch.keys import FUNCTORCH_KEYS
 from minitorch.dispatch.local_state import current
 from minitorch.ops import functions as F
@@ -364,7 +364,8 @@ class DualCall:
         if tangent is None or not _is_differentiable(output):
             return None
         dtype = from_numpy_dtype(output.handle.dtype)
-        if tangent.dtype is not dtype:
+        # Those of quantized tensors are floats.
+        if tangent.dtype is not dtype and dtype.category != QUANTIZED:
             if tangent.dtype.is_complex and not dtype.is_complex:
                 tangent = F.real(tangent)
             tangent = F.to(tangent, dtype)

@@ -19,6 +19,7 @@ import numpy as np
 
 from minitorch.core.device import device
 from minitorch.core.dtype import dtype
+from minitorch.core.qscheme import qscheme
 from minitorch.core.generator import Generator
 from minitorch.core.layout import layout
 from minitorch.core.memory_format import memory_format
@@ -386,6 +387,10 @@ def _to_dict(value: Any) -> Any:
     return value if isinstance(value, dict) else MISMATCH
 
 
+def _to_qscheme(value: Any) -> Any:
+    return value if isinstance(value, qscheme) else MISMATCH
+
+
 def _to_nothing(value: Any) -> Any:
     return MISMATCH
 
@@ -410,7 +415,7 @@ _BASE_CONVERTERS: dict[str, Converter] = {
     "Dict": _to_dict,
     "Stream": _to_nothing,
     "Storage": _to_nothing,
-    "QScheme": _to_nothing,
+    "QScheme": _to_qscheme,
 }
 
 

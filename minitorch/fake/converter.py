@@ -63,6 +63,9 @@ class FakeTensorConverter:
             If it is of a class with handlers of its own, sparse, or belongs to a transform.
         """
         _check(real)
+        if real.is_quantized:
+            parts = [self.from_real_tensor(mode, part, remember=remember) for part in real.handle.components()]
+            return real.handle.with_components(tuple(parts)).tensor()
         found = self._made.get(id(real)) if remember else None
         if found is not None and found[0]() is real:
             fake = found[1]()
@@ -156,8 +159,6 @@ def _check(real: Any) -> None:
         )
     if real.layout is not strided:
         raise UnsupportedFakeTensorException(f"from_tensor(): there are no fake tensors of layout {real.layout}")
-    if real.is_quantized:
-        raise UnsupportedFakeTensorException("from_tensor(): there are no fake quantized tensors")
 
 
 def _as_view(base: FakeTensor, fake: FakeTensor) -> FakeTensor:

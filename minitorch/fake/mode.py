@@ -17,6 +17,7 @@ from typing import Any
 
 from minitorch.core.layout import strided
 from minitorch.core.pytree import tree_leaves, tree_map
+from minitorch.dispatch.keys import BACKEND_MASK, QUANTIZED
 from minitorch.dispatch.fake_impl import run_fake_impl
 from minitorch.dispatch.mode_stack import InfraSlot, disable_all_modes, infra_mode, mode_stack, set_mode_stack
 from minitorch.dispatch.namespace import overload_of
@@ -35,8 +36,12 @@ from minitorch.fake.exceptions import (
 from minitorch.fake.fake_tensor import CONVERT_FIRST, FakeTensor, _tensors
 from minitorch.fake.stand_ins import META_DEVICE, StandIns
 from minitorch.modes.dispatch_mode import TorchDispatchMode
+from minitorch.ops.composite.quantized import MAKERS
 from minitorch.tensor.base import TensorBase
+from minitorch.tensor.components import load_kernels
 
+# What makes quantized tensors of others.
+_QUANTIZING = frozenset(f"aten::{name}" for name in MAKERS)
 _LIFTS = frozenset(("aten::lift_fresh", "aten::lift_fresh_copy", "aten::lift"))
 
 
@@ -163,6 +168,8 @@ class FakeTensorMode(TorchDispatchMode):
             return NotImplemented  # their handlers may know how to take themselves off
         kwargs = kwargs or {}
         tensors = _tensors((*args, *kwargs.values()))
+        if func.qualname in _QUANTIZING or any(t.key_set & QUANTIZED for t in tensors):
+            return self._run_on_components(func, args, kwargs)
         if func.qualname in _LIFTS and not isinstance(tensors[0], FakeTensor):
             return self._lift(func, tensors[0])
         if any(type(t) is not FakeTensor or t.handle.mode is not self for t in tensors):
@@ -180,6 +187,18 @@ class FakeTensorMode(TorchDispatchMode):
                     for written in _tensors((value,)):
                         self.constants.forget(written)
         return result
+
+    def _run_on_components(self, func: Any, args: tuple, kwargs: dict) -> Any:
+        """Return the result of an operator that makes or takes quantized tensors: its kernel calls others, of fake integers."""
+        args = tuple([self._converted(value, func) for value in args])
+        kwargs = {name: self._converted(value, func) for name, value in kwargs.items()}
+        quantized = next((t for t in _tensors((*args, *kwargs.values())) if t.key_set & QUANTIZED), None)
+        with self:
+            if quantized is None:
+                load_kernels("Quantized")
+                return func._op_dk("CompositeExplicitAutograd", *args, **kwargs)
+            keys = quantized.key_set & (QUANTIZED | BACKEND_MASK)
+            return func.redispatch_boxed(keys, args, kwargs or None)
 
     def _run_known(self, func: Any, args: tuple, kwargs: dict, tensors: list) -> Any:
         """Return the result of an operator of constants: of constants too, where they are small enough."""
@@ -254,6 +273,11 @@ class FakeTensorMode(TorchDispatchMode):
             return type(value)([self._converted(item, func) for item in value])
         if not isinstance(value, TensorBase):
             return value
+        if value.key_set & QUANTIZED:
+            handle: Any = value.handle
+            components = tuple([self._converted(part, func) for part in handle.components()])
+            same = all([a is b for a, b in zip(components, handle.components(), strict=True)])
+            return value if same else handle.with_components(components).tensor()
         if isinstance(value, FakeTensor):
             if value.handle.mode is not self:
                 raise AssertionError(_mixing(value, self))

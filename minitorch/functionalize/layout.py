@@ -23,7 +23,7 @@ from minitorch.dispatch.tensor_keys import tensor_keys
 from minitorch.ops import functions as F
 from minitorch.ops.shapes.geometry import infer_size, view_strides
 from minitorch.tensor.base import TensorBase, make_storage, new_tensor
-from minitorch.tensor.memory import memory_of
+from minitorch.tensor.memory import memory_holder, memory_of
 from minitorch.tensor.wrapper import WrapperHandle
 
 _ABOVE_BACKENDS = AUTOGRAD_KEYS | AD_INPLACE_OR_VIEW | AUTOCAST_KEYS
@@ -42,8 +42,11 @@ def geometry_of(value: Any) -> MetaArray:
     if cell is None or isinstance(handle, WrapperHandle):
         return MetaArray(handle.shape, handle.dtype, handle.strides)
     memory = memory_of(value)
+    elements = memory_holder(value).handle
+    if not isinstance(elements, memory.array_type):  # fake ones
+        return MetaArray(handle.shape, handle.dtype, handle.strides)
     return MetaArray(
-        handle.shape, handle.dtype, handle.strides, memory.offset(cell.root, handle), memory.nbytes(cell.root)
+        handle.shape, handle.dtype, handle.strides, memory.offset(cell.root, elements), memory.nbytes(cell.root)
     )
 
 

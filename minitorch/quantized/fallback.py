@@ -9,8 +9,8 @@ Note [Requantizing]
       range; else with parameters chosen from the result (`qparams.choose_qparams`, all bits), of the same dtype.
 
     An operator that writes into a quantized tensor keeps that tensor's parameters: what leaves the range saturates.
-    Under ``requantize_policy("error")`` it is refused.  In a backward pass the formulas of the operators meet saved quantized
-    tensors: there they are dequantized without a word, as gradients are floats.
+    Under ``requantize_policy("error")`` it is refused.  In a backward pass, and in operators that compute gradients, the
+    formulas of the operators meet saved quantized tensors: there they are dequantized without a word, as gradients are floats.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def quantized_fallback(op: Any, *args: Any, **kwargs: Any) -> Any:
     from minitorch.backends.policy import note_fallback, requantize_policy  # beside this package, not below it
 
     tensors = list(_flat((*args, *kwargs.values())))
-    in_backward = current().evaluating_node is not None
-    if not in_backward:
+    of_gradients = current().evaluating_node is not None or op.basename.endswith("_backward")
+    if not of_gradients:
         if requantize_policy.current() == "error" or not any([is_quantized(t) for t in tensors]):
             _refuse(op, tensors)
         note_fallback(
@@ -106,7 +106,7 @@ def quantized_fallback(op: Any, *args: Any, **kwargs: Any) -> Any:
         return args[0] if names[0] in written else result
     mixed = any([t.dtype.is_floating_point or t.dtype.is_complex for t in tensors if not is_quantized(t)])
     dtype = kwargs.get("dtype")
-    if in_backward or mixed or (dtype is not None and dtype.category != 4):
+    if of_gradients or mixed or (dtype is not None and dtype.category != 4):
         return result
     first = next(t for t in tensors if is_quantized(t))
     return _mapped(result, lambda t: requantized(t, first) if t.dtype is float32 and not is_quantized(t) else t)

@@ -5,33 +5,80 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.core.dtype import float16, float32, float64, quint4x2
+from minitorch.core.meta_array import MetaArray
 from minitorch.ops import functions as F
-from minitorch.quantized.handle import is_quantized
+from minitorch.quantized.handle import PerTensor, ints_of, is_quantized
 from minitorch.quantized.rounding import unpack
 
 
-class LinearPackedParams:
-    """The quantized weight (out, in) of a linear layer, and its bias in float32."""
+_EXACT_IN_FLOAT32 = 2**24
+_LARGEST = 255  # of an input's integers less their zero point
 
-    def __init__(self, weight: Any, bias: Any = None):
-        _check_weight("linear_prepack", weight, 2)
-        self.weight, self.bias = weight, bias
+
+def exact_type(terms: int) -> Any:
+    """Return the dtype that holds sums of so many products of 8 bits (`products`, Note [Exact sums])."""
+    return float32 if terms * _LARGEST * _LARGEST <= _EXACT_IN_FLOAT32 else float64
+
+
+def centred(tensor: Any, dtype: Any) -> Any:
+    """Return the integers of a tensor less their zero points, as floating point numbers."""
+    ints = F.to(ints_of(tensor, "product"), dtype)
+    params = tensor.handle.params
+    if isinstance(params, PerTensor):
+        return F.sub(ints, float(params.zero_point)) if params.zero_point else ints
+    shape = [-1 if i == params.axis else 1 for i in range(tensor.ndim)]
+    return F.sub(ints, F.reshape(F.to(params.zero_points, dtype), shape))
+
+
+class _Packed:
+    """A quantized weight and a bias; the weight as floating point numbers too, made at the first product."""
+
+    weight: Any
+    bias: Any
+    _plain: Any = None
+    # The dimensions of the weight that a product sums over.
+    summed: tuple = ()
 
     def unpack(self) -> tuple:
         """Return weight and bias."""
         return self.weight, self.bias
 
-    def __getstate__(self) -> tuple:
-        return self.weight, self.bias
+    def plain_weight(self) -> Any:
+        """Return the integers of the weight less their zero points, in the smaller dtype that sums with them are exact in."""
+        if self._plain is None:
+            ints = self.weight.handle.ints
+            terms = 1
+            for dim in self.summed:
+                terms *= ints.shape[dim]
+            dtype = exact_type(terms)
+            if dtype is float64 and not isinstance(ints.handle, MetaArray):
+                sums = F.sum(F.abs(centred(self.weight, float64)), list(self.summed))
+                if sums.numel() and float(F.max(sums).item()) * _LARGEST <= _EXACT_IN_FLOAT32:
+                    dtype = float32
+            made = centred(self.weight, dtype)
+            if isinstance(ints.handle, MetaArray):
+                return made
+            self._plain = made
+        return self._plain
 
-    def __setstate__(self, state: tuple) -> None:
-        self.weight, self.bias = state
+    def __getstate__(self) -> dict:
+        return {name: value for name, value in vars(self).items() if name != "_plain"}
+
+
+class LinearPackedParams(_Packed):
+    """The quantized weight (out, in) of a linear layer, and its bias in float32."""
+
+    summed = (1,)
+
+    def __init__(self, weight: Any, bias: Any = None):
+        _check_weight("linear_prepack", weight, 2)
+        self.weight, self.bias = weight, bias
 
     def __repr__(self) -> str:
         return f"LinearPackedParams(weight={tuple(self.weight.shape)}, bias={self.bias is not None})"
 
 
-class ConvPackedParams:
+class ConvPackedParams(_Packed):
     """The quantized weight (out, in / groups, ...) of a convolution, its bias in float32, and its geometry."""
 
     def __init__(
@@ -42,10 +89,8 @@ class ConvPackedParams:
         self.weight, self.bias = weight, bias
         self.stride, self.padding, self.dilation, self.groups = list(stride), list(padding), list(dilation), groups
         self.transpose, self.output_padding = transpose, list(output_padding) or [0] * len(self.stride)
-
-    def unpack(self) -> tuple:
-        """Return weight and bias."""
-        return self.weight, self.bias
+        kernel = tuple(range(2, len(stride) + 2))
+        self.summed = (0, *kernel) if transpose else (1, *kernel)
 
     def __repr__(self) -> str:
         return f"ConvPackedParams(weight={tuple(self.weight.shape)}, stride={self.stride}, groups={self.groups})"

@@ -22,8 +22,6 @@ from minitorch.core.dtype import float32, float64, int32, qint32, quantized_limi
 from minitorch.ops import functions as F
 from minitorch.quantized.handle import INTEGERS, PACKED, PerChannel, PerTensor
 
-MAX_FLOAT32 = float(np.finfo(np.float32).max)
-
 
 def float32_of(value: float) -> float:
     """Return a Python float rounded to float32."""
@@ -43,11 +41,19 @@ def _along(values: Any, ndim: int, axis: int) -> Any:
 
 
 def _rounded(wide: Any, low: int, high: int, nan: int, dtype: dtype_class) -> Any:
-    """Return float64 values, rounded to float32 and then to integers between two bounds."""
-    values = F.round(F.to(wide, float32))
-    values = F.nan_to_num(values, float(nan), MAX_FLOAT32, -MAX_FLOAT32)
-    # In float64, where the bounds of qint32 are exact.
-    return F.to(F.clamp(F.to(values, float64), low, high), dtype)
+    """Return float64 values, rounded to float32 and then to integers between two bounds.
+
+    `fmin` and `fmax` take the other operand for NaN, so that their order says which bound it becomes.
+    """
+    # The bounds of qint32 are exact in float64 alone.
+    work = float64 if dtype is int32 else float32
+    values = F.to(F.round_(F.to(wide, float32)), work)
+    least, greatest = (F.full([], float(bound), dtype=work, device=wide.device) for bound in (low, high))
+    if nan == high:
+        return F.to(F.fmax(F.fmin(values, greatest), least), dtype)
+    if nan != low:
+        values = F.masked_fill_(values, F.isnan(values), float(nan))
+    return F.to(F.fmin(F.fmax(values, least), greatest), dtype)
 
 
 def quantize_ints(x: Any, params: PerTensor | PerChannel, dtype: dtype_class) -> Any:
@@ -60,7 +66,7 @@ def quantize_ints(x: Any, params: PerTensor | PerChannel, dtype: dtype_class) ->
         if dtype is qint32:
             product = F.to(F.to(product, float32), float64)
             return _rounded(F.add(product, float32_of(params.zero_point)), low, high, low, kind)
-        return _rounded(F.add(product, params.zero_point), low, high, high, kind)
+        return _rounded(F.add_(product, params.zero_point) if params.zero_point else product, low, high, high, kind)
     inverse = F.to(F.reciprocal(F.to(F.to(params.scales, float32), float64)), float32)
     if params.float_qparams:  # a scale of 0 counts as 1
         inverse = F.masked_fill(inverse, F.eq(F.to(params.scales, float32), 0), 1.0)

@@ -285,7 +285,9 @@ def test_keys_that_fall_through_by_default(name):
     ],
 )
 def test_keys_without_a_fallback(name):
-    assert parse_key(name).slot not in BACKEND_FALLBACKS
+    fallback = BACKEND_FALLBACKS.get(parse_key(name).slot)
+    # The first quantized tensor brings the one of its package, which a policy governs (`requantize_policy`).
+    assert fallback is None or (name == "QuantizedCPU" and fallback.fn.__module__ == "minitorch.quantized.fallback")
 
 
 def test_unknown_key_names_are_errors():

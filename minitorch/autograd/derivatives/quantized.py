@@ -26,7 +26,11 @@ def _dynamic(grad):
     return grad
 
 
-derivative("quantize_per_tensor", self=_per_tensor)
+derivative(
+    "quantize_per_tensor",
+    self=_per_tensor,
+    result=lambda self_p, self_t, scale, zero_point, dtype: _per_tensor(self_t, self_p, scale, zero_point, dtype),
+)
 derivative(
     "quantize_per_tensor.tensor_qparams",
     self=lambda grad, self, scale, zero_point, dtype: _per_tensor(grad, self, scale.item(), zero_point.item(), dtype),
@@ -38,7 +42,13 @@ derivative(
         for g, t, s, z in zip(grads, tensors, scales.tolist(), zero_points.tolist(), strict=True)
     ],
 )
-derivative("quantize_per_tensor_dynamic", self=_dynamic)
-derivative("quantize_per_channel", self=_per_channel)
-derivative("dequantize.self", self=lambda grad: grad)
+derivative("quantize_per_tensor_dynamic", self=_dynamic, result=lambda self_t: self_t)
+derivative(
+    "quantize_per_channel",
+    self=_per_channel,
+    result=lambda self_p, self_t, scales, zero_points, axis, dtype: _per_channel(
+        self_t, self_p, scales, zero_points, axis, dtype
+    ),
+)
+derivative("dequantize.self", self=lambda grad: grad, result=lambda self_t: self_t)
 derivative("int_repr")

@@ -40,6 +40,9 @@ def _fake(value: Any, fake_mode: FakeTensorMode) -> Any:
         if isinstance(handle, FakeArray):
             with handle.mode:  # type: ignore[attr-defined]
                 return F.detach(value)
+        if value.is_quantized:
+            parts = [_fake(part, fake_mode) for part in handle.components()]
+            return handle.with_components(tuple(parts)).tensor()
         with fake_mode:
             return F.empty_strided(list(value.shape), list(value.stride()), dtype=value.dtype, device=value.device)
     if isinstance(value, (list, tuple)):

@@ -22,7 +22,7 @@ def _loads_kernels(name: str) -> None:
     composite_explicit(name)(load_quantized_kernels)
 
 
-for _name in (
+MAKERS = (
     "quantize_per_tensor",
     "quantize_per_tensor.tensor_qparams",
     "quantize_per_tensor.tensors",
@@ -34,7 +34,8 @@ for _name in (
     "_choose_qparams_per_tensor",
     "_int_mm",
     "_weight_int8pack_mm",
-):
+)
+for _name in MAKERS:
     _loads_kernels(_name)
 
 

@@ -2,8 +2,9 @@
 
 Note [Exact sums]
     A product of integers is computed with floating point numbers, which BLAS is fast with, and is exact: a sum of n products
-    of 8 bits is below ``n * 255 * 255``, which float32 holds up to 258 of them and float64 up to 10**11.  So the order of
-    summation does not matter, and all devices have the same sums.
+    of 8 bits is below ``n * 255 * 255``, which float32 holds up to 258 of them and float64 up to 10**11.  Of a packed
+    weight the sum of its integers' sizes is known, and float32 does for most layers (`packed.plain_weight`).  So the order
+    of summation does not matter, and all devices have the same sums.
 
 Note [Requantization]
     The sum, with the bias as an integer of the product's scale, times ``input scale * weight scale / output scale`` (rounded to
@@ -15,32 +16,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from minitorch.core.dtype import float32, float64, int8, int32, quantized_limits
+from minitorch.core.dtype import float32, float64, int8, int32, qint32, quantized_limits
 from minitorch.ops import functions as F
-from minitorch.quantized.handle import INTEGERS, PerTensor, ints_of, wrap
+from minitorch.quantized.handle import INTEGERS, PerTensor, wrap
 from minitorch.quantized.kernels.selection import single
 from minitorch.quantized.registry import dense_kernel
+from minitorch.quantized.packed import centred, exact_type
 from minitorch.quantized.rounding import float32_of
-
-_EXACT_IN_FLOAT32 = 258
-
-
-def exact_type(terms: int) -> Any:
-    """Return the dtype that holds sums of so many products of 8 bits (Note [Exact sums])."""
-    return float32 if terms <= _EXACT_IN_FLOAT32 else float64
-
-
-def centred(tensor: Any, dtype: Any, axis: int | None = None) -> Any:
-    """Return the integers of a tensor less their zero points, as floating point numbers."""
-    ints = F.to(ints_of(tensor, "product"), dtype)
-    params = tensor.handle.params
-    if isinstance(params, PerTensor):
-        return F.sub(ints, float(params.zero_point)) if params.zero_point else ints
-    shape = [-1 if i == params.axis else 1 for i in range(tensor.ndim)]
-    return F.sub(ints, F.reshape(F.to(params.zero_points, dtype), shape))
-
 
 def product_scale(scale: float, weight: Any, shape: list[int]) -> Any:
     """Return the scale of products with a weight, float64 of float32 factors: a number, or a row of one a channel."""
@@ -74,26 +56,26 @@ def requantize(sums: Any, bias: Any, scale: Any, params: PerTensor, dtype: Any, 
         wide = F.add(wide, F.round(F.div(bias, scale)))
     out = float32_of(params.scale)
     multiplier = _as_float32(scale / out if isinstance(scale, float) else F.div(scale, out))
-    rounded = F.round(F.to(F.mul(wide, multiplier), float32))
+    rounded = F.round_(F.to(F.mul(wide, multiplier), float32))
     low, high = quantized_limits(dtype)
     if relu:
         low = max(low, params.zero_point)
-    ints = F.clamp(F.add(F.to(rounded, float64), float(params.zero_point)), low, high)
+    if dtype is qint32:
+        rounded = F.to(rounded, float64)  # where its bounds are exact
+    ints = F.clamp_(F.add_(rounded, float(params.zero_point)), low, high)
     return wrap(F.to(ints, INTEGERS[dtype]), params, dtype)
 
 
-def linear_sums(x: Any, weight: Any) -> Any:
-    """Return the exact sums of a quantized input (..., in) with a weight (out, in)."""
-    terms = x.shape[-1]
-    dtype = exact_type(terms)
-    return F.matmul(centred(x, dtype), F.t(centred(weight, dtype)))
+def linear_sums(x: Any, packed: Any) -> Any:
+    """Return the exact sums of a quantized input (..., in) with a packed weight (out, in)."""
+    weight = packed.plain_weight()
+    return F.matmul(centred(x, weight.dtype), F.t(weight))
 
 
-def linear(x: Any, weight: Any, bias: Any, params: PerTensor, relu: bool) -> Any:
+def linear(x: Any, packed: Any, params: PerTensor, relu: bool) -> Any:
     """Return a quantized linear layer of a quantized input."""
-    mine = single(x)
-    scale = product_scale(mine.scale, weight, [-1])
-    return requantize(linear_sums(x, weight), bias, scale, params, x.handle.qdtype, relu)
+    scale = product_scale(single(x).scale, packed.weight, [-1])
+    return requantize(linear_sums(x, packed), packed.bias, scale, params, x.handle.qdtype, relu)
 
 
 def scaled(sums: Any, scale: Any, bias: Any, relu: bool) -> Any:
@@ -115,11 +97,9 @@ def matmul(a: Any, b: Any, params: PerTensor) -> Any:
 
 def conv_sums(x: Any, packed: Any) -> Any:
     """Return the exact sums of a convolution; what is padded stands for 0."""
-    weight = packed.weight
-    terms = int(np.prod(weight.shape[1:])) if not packed.transpose else int(np.prod(weight.shape)) // packed.groups
-    dtype = exact_type(terms)
+    weight = packed.plain_weight()
     return F.convolution(
-        centred(x, dtype), centred(weight, dtype), None, packed.stride, packed.padding, packed.dilation, packed.transpose,
+        centred(x, weight.dtype), weight, None, packed.stride, packed.padding, packed.dilation, packed.transpose,
         packed.output_padding, packed.groups,
     )  # fmt: skip
 

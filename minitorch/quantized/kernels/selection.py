@@ -195,6 +195,40 @@ def index_put_kernel(self, indices, values, accumulate=False):
     return self
 
 
+@quantized_kernel("index_put")
+def index_put_copy_kernel(self, indices, values, accumulate=False):
+    single(self)
+    return index_put_kernel(like(self, F.clone(self.handle.ints)), indices, values, accumulate)
+
+
+def _writing(name: str) -> None:
+    """Register an operator that returns `self` with `src` written over a view of it; functionalization makes such calls."""
+    op = OPERATORS["aten::" + name]
+
+    def scatter_kernel(self: Any, src: Any, *args: Any, **kwargs: Any) -> Any:
+        if not is_quantized(self):
+            raise NoQuantizedKernel
+        return like(self, op.call((single(self) and self.handle.ints, _values_for(self, src), *args), kwargs or None))
+
+    quantized_kernel(name)(scatter_kernel)
+
+
+for _name in ("select_scatter", "slice_scatter", "as_strided_scatter", "diagonal_scatter"):
+    _writing(_name)
+
+
+@quantized_kernel("fill.Scalar", "fill.Tensor")
+def fill_copy_kernel(self, value):
+    return F.fill_(F.clone(self), value)
+
+
+@quantized_kernel("copy")
+def copy_copy_kernel(self, src, non_blocking=False):
+    if not is_quantized(self):
+        raise NoQuantizedKernel
+    return F.copy_(F.clone(self), src)
+
+
 @quantized_kernel("embedding")
 def embedding_kernel(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     if not is_quantized(weight):

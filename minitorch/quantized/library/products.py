@@ -69,7 +69,7 @@ def _float_linear(X: Any, W_prepack: Any) -> Any:
 def _linear(name: str, relu: bool) -> None:
     def linear_kernel(X: Any, W_prepack: Any, Y_scale_i: Any, Y_zero_point_i: Any) -> Any:
         _check_input(name, X, W_prepack.weight.shape[1], -1)
-        return products.linear(X, W_prepack.weight, W_prepack.bias, _to(Y_scale_i, Y_zero_point_i), relu)
+        return products.linear(X, W_prepack, _to(Y_scale_i, Y_zero_point_i), relu)
 
     def gradient(X: Any, W_prepack: Any, Y_scale_i: Any, Y_zero_point_i: Any) -> Any:
         made = _float_linear(X, W_prepack)
@@ -90,7 +90,7 @@ def _then(name: str, schema: str, fn: Any) -> None:
     def linear_kernel(X: Any, W_prepack: Any, Y_scale_i: Any, Y_zero_point_i: Any, *rest: Any) -> Any:
         _check_input(name, X, W_prepack.weight.shape[1], -1)
         scale = products.product_scale(single(X).scale, W_prepack.weight, [-1])
-        sums = products.scaled(products.linear_sums(X, W_prepack.weight), scale, W_prepack.bias, False)
+        sums = products.scaled(products.linear_sums(X, W_prepack), scale, W_prepack.bias, False)
         return quantized(fn(sums, *rest), _to(Y_scale_i, Y_zero_point_i), X.dtype)
 
     def gradient(X: Any, W_prepack: Any, Y_scale_i: Any, Y_zero_point_i: Any, *rest: Any) -> Any:
@@ -120,7 +120,7 @@ def _linear_dynamic(name: str, relu: bool) -> None:
         _check_input(name, X, weight.shape[1], -1)
         x = _observed(name, X, reduce_range)
         scale = products.product_scale(x.handle.params.scale, weight, [-1])
-        return products.scaled(products.linear_sums(x, weight), scale, W_prepack.bias, relu)
+        return products.scaled(products.linear_sums(x, W_prepack), scale, W_prepack.bias, relu)
 
     def gradient(X: Any, W_prepack: Any, reduce_range: bool = False) -> Any:
         made = _float_linear(X, W_prepack)
