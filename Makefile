@@ -1,4 +1,5 @@
 # make demo       trains the digits CNN and draws its curves into demo/; DEVICE=opencl trains it there
+# make quantize   quantizes the digits network to 8 bits into quantize-demo/; DEVICE=opencl compares the bits there
 # make test       runs the tests, and a slice of those that run over all operators; with PoCL, an OpenCL driver
 #                 for CPUs, where pip can install it
 # make test-full  runs all of them
@@ -13,10 +14,13 @@ BIN := $(VENV)/bin
 SOURCES := $(shell sed -n 's/^    "\(minitorch\.[a-z_.]*\)",$$/\1/p' minitorch/compiled.py | tr . / | sed 's/$$/.py/')
 PXD := $(wildcard $(SOURCES:.py=.pxd))
 
-.PHONY: demo test test-full test-cuda bench clean
+.PHONY: demo quantize test test-full test-cuda bench clean
 
 demo: $(VENV)/.demo $(if $(filter opencl%,$(DEVICE)),$(VENV)/.opencl)
 	$(BIN)/python examples/digits.py --out demo --device $(DEVICE)
+
+quantize: $(VENV)/.demo $(if $(filter opencl%,$(DEVICE)),$(VENV)/.opencl)
+	$(BIN)/python examples/quantize_digits.py --out quantize-demo --device $(DEVICE)
 
 test: $(VENV)/.test $(VENV)/.opencl
 	$(BIN)/python -m pytest
@@ -63,5 +67,5 @@ $(VENV)/.bench: $(VENV)/.core
 	touch $@
 
 clean:
-	rm -rf $(VENV) build demo *.egg-info
+	rm -rf $(VENV) build demo quantize-demo *.egg-info
 	find minitorch -name '*.so' -delete

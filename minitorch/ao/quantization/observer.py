@@ -146,10 +146,11 @@ class MinMaxObserver(UniformQuantizationObserverBase):
 
     Examples
     --------
+    >>> from minitorch.ao.quantization import MinMaxObserver
     >>> observer = MinMaxObserver()
     >>> _ = observer(minitorch.tensor([-1.0, 0.0, 1.55]))
     >>> observer.calculate_qparams()
-    (tensor([0.0100]), tensor([100]))
+    (tensor([0.0100]), tensor([100], dtype=torch.int32))
     """
 
     def __init__(

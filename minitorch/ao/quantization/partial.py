@@ -17,6 +17,7 @@ class PartialConstructor:
 
     Examples
     --------
+    >>> from minitorch.ao.quantization import MinMaxObserver
     >>> MinMaxObserver.with_args(reduce_range=True)().reduce_range
     True
     """

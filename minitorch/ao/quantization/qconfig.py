@@ -23,6 +23,7 @@ class QConfig(namedtuple("QConfig", ["activation", "weight"])):
 
     Examples
     --------
+    >>> from minitorch.ao.quantization import QConfig, default_observer, default_weight_observer
     >>> qconfig = QConfig(activation=default_observer, weight=default_weight_observer)
     """
 

@@ -47,6 +47,7 @@ class QConfigMapping:
 
     Examples
     --------
+    >>> from minitorch.ao.quantization import QConfigMapping, default_qconfig
     >>> mapping = QConfigMapping().set_global(default_qconfig).set_object_type(minitorch.nn.Linear, None)
     """
 

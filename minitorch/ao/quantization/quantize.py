@@ -140,6 +140,7 @@ def prepare(
 
     Examples
     --------
+    >>> from minitorch.ao.quantization import QuantWrapper, convert, get_default_qconfig, prepare
     >>> model = QuantWrapper(minitorch.nn.Linear(4, 2)).eval()
     >>> model.qconfig = get_default_qconfig()
     >>> prepared = prepare(model)
@@ -354,6 +355,7 @@ def quantize_dynamic(
 
     Examples
     --------
+    >>> from minitorch.ao.quantization import quantize_dynamic
     >>> quantized = quantize_dynamic(minitorch.nn.Sequential(minitorch.nn.Linear(4, 2)))
     >>> quantized
     Sequential(
