@@ -19,10 +19,10 @@ import numpy as np
 
 from minitorch.core.device import device
 from minitorch.core.dtype import dtype
-from minitorch.core.qscheme import qscheme
 from minitorch.core.generator import Generator
 from minitorch.core.layout import layout
 from minitorch.core.memory_format import memory_format
+from minitorch.core.qscheme import qscheme
 from minitorch.core.symbolic import SymBool, SymFloat, SymInt, is_symbolic, sym_float
 from minitorch.dispatch.schema import Argument, Schema, Type
 

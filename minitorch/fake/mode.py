@@ -17,8 +17,8 @@ from typing import Any
 
 from minitorch.core.layout import strided
 from minitorch.core.pytree import tree_leaves, tree_map
-from minitorch.dispatch.keys import BACKEND_MASK, QUANTIZED
 from minitorch.dispatch.fake_impl import run_fake_impl
+from minitorch.dispatch.keys import BACKEND_MASK, QUANTIZED
 from minitorch.dispatch.mode_stack import InfraSlot, disable_all_modes, infra_mode, mode_stack, set_mode_stack
 from minitorch.dispatch.namespace import overload_of
 from minitorch.dispatch.tags import Tag
@@ -43,6 +43,11 @@ from minitorch.tensor.components import load_kernels
 # What makes quantized tensors of others.
 _QUANTIZING = frozenset(f"aten::{name}" for name in MAKERS)
 _LIFTS = frozenset(("aten::lift_fresh", "aten::lift_fresh_copy", "aten::lift"))
+
+
+def _is_of_quantized(func: Any) -> bool:
+    """Return whether an operator of ordinary tensors makes quantized ones, or is given some in packed parameters."""
+    return func.qualname in _QUANTIZING or (func.namespace == "quantized" and "CompositeExplicitAutograd" in func.kernels)
 
 
 class FakeTensorMode(TorchDispatchMode):
@@ -168,7 +173,7 @@ class FakeTensorMode(TorchDispatchMode):
             return NotImplemented  # their handlers may know how to take themselves off
         kwargs = kwargs or {}
         tensors = _tensors((*args, *kwargs.values()))
-        if func.qualname in _QUANTIZING or any(t.key_set & QUANTIZED for t in tensors):
+        if _is_of_quantized(func) or any(t.key_set & QUANTIZED for t in tensors):
             return self._run_on_components(func, args, kwargs)
         if func.qualname in _LIFTS and not isinstance(tensors[0], FakeTensor):
             return self._lift(func, tensors[0])

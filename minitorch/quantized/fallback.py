@@ -23,7 +23,7 @@ from minitorch.dispatch.local_state import current
 from minitorch.dispatch.operator import KeyedObject
 from minitorch.ops import functions as F
 from minitorch.quantized.handle import PerTensor, is_quantized
-from minitorch.quantized.kernels.construction import dequantize_kernel, quantized
+from minitorch.quantized.kernels.construction import dequantize_kernel, has_values, quantized
 from minitorch.quantized.qparams import choose_qparams
 from minitorch.tensor.base import TensorBase
 
@@ -70,7 +70,7 @@ def requantized(value: Any, first: Any) -> Any:
 
 def fits(value: Any, params: PerTensor, dtype: Any) -> bool:
     """Return whether no value saturates; where there are no values, nothing says that one does."""
-    if not value.numel() or value.is_meta or hasattr(value.handle, "storage_size"):
+    if not value.numel() or not has_values(value):
         return True
     low, high = quantized_limits(dtype)
     least, greatest = (float(v.item()) for v in F.aminmax(value))

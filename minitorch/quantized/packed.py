@@ -10,7 +10,6 @@ from minitorch.ops import functions as F
 from minitorch.quantized.handle import PerTensor, ints_of, is_quantized
 from minitorch.quantized.rounding import unpack
 
-
 _EXACT_IN_FLOAT32 = 2**24
 _LARGEST = 255  # of an input's integers less their zero point
 
@@ -78,6 +77,19 @@ class LinearPackedParams(_Packed):
         return f"LinearPackedParams(weight={tuple(self.weight.shape)}, bias={self.bias is not None})"
 
 
+class Float16PackedParams(_Packed):
+    """The weight (out, in) of a linear layer with the precision of float16, kept as float32, and its bias."""
+
+    def __init__(self, weight: Any, bias: Any = None):
+        if weight.ndim != 2 or not weight.dtype.is_floating_point:
+            raise RuntimeError(
+                f"linear_prepack_fp16: the weight is a floating point matrix, not {weight.dtype.name} of {weight.ndim} dimensions"
+            )
+        limit = 65504.0  # what is beyond it saturates
+        self.weight = F.to(F.to(F.clamp(F.to(weight, float32), -limit, limit), float16), float32)
+        self.bias = bias
+
+
 class ConvPackedParams(_Packed):
     """The quantized weight (out, in / groups, ...) of a convolution, its bias in float32, and its geometry."""
 
@@ -85,7 +97,7 @@ class ConvPackedParams(_Packed):
         self, weight: Any, bias: Any, stride: list, padding: list, dilation: list, groups: int, name: str = "conv2d_prepack",
         transpose: bool = False, output_padding: tuple = (),
     ):  # fmt: skip
-        _check_weight(name, weight, len(stride) + 2)
+        _check_weight(name, weight, len(stride) + 2, 1 if transpose else 0)
         self.weight, self.bias = weight, bias
         self.stride, self.padding, self.dilation, self.groups = list(stride), list(padding), list(dilation), groups
         self.transpose, self.output_padding = transpose, list(output_padding) or [0] * len(self.stride)
@@ -129,15 +141,15 @@ class EmbeddingPackedParams:
         return F.to(exact, float32)
 
 
-def _check_weight(name: str, weight: Any, rank: int) -> None:
+def _check_weight(name: str, weight: Any, rank: int, axis: int = 0) -> None:
     if not is_quantized(weight) or weight.dtype.name != "qint8":
         raise RuntimeError(f"{name}: the weight is a quantized tensor of qint8, not {weight.dtype!r}")
     if weight.ndim != rank:
         raise RuntimeError(f"{name}: the weight has {rank} dimensions, not {weight.ndim}: {tuple(weight.shape)}")
     scheme = weight.qscheme().name
-    if scheme == "per_channel_affine" and weight.q_per_channel_axis() != 0:
+    if scheme == "per_channel_affine" and weight.q_per_channel_axis() != axis:
         raise RuntimeError(
-            f"{name}: a weight with a scale for each channel has them along axis 0, the outputs, and not along "
+            f"{name}: a weight with a scale for each channel has them along axis {axis}, the outputs, and not along "
             f"{weight.q_per_channel_axis()}"
         )
     if scheme not in ("per_tensor_affine", "per_channel_affine"):

@@ -57,3 +57,37 @@ def choose_qparams(x: Any, dtype: dtype_class, reduce_range: bool) -> PerTensor:
         return params_of_range(0.0, 0.0, low, high)
     least, greatest = F.aminmax(x)
     return params_of_range(float(least.item()), float(greatest.item()), low, high)
+
+
+def narrowed_range(row: Any, n_bins: int, ratio: float, bit_width: int) -> tuple[Any, Any]:
+    """Return the range for which a row of float32 numbers loses least when it is quantized with few bits.
+
+    From both ends the range is narrowed in steps of one bin, each time at the end where that costs less, until ``1 - ratio``
+    of it is left; the range before the first step that makes the loss greater is taken, wherever it is the best so far.
+    """
+    single = np.float32
+    least, greatest = single(row.min()), single(row.max())
+    step = single((greatest - least) / single(n_bins))
+    narrowest = single(int(n_bins * (1.0 - single(ratio)))) * step
+    low, high, best_range = least, greatest, (least, greatest)
+    loss = best = _loss(row, low, high, bit_width)
+    while low + narrowest < high:
+        left, right = _loss(row, low + step, high, bit_width), _loss(row, low, high - step, bit_width)
+        if loss < left and loss < right and loss < best:
+            best, best_range = loss, (low, high)
+        if left < right:
+            low, loss = low + step, left
+        else:
+            high, loss = high - step, right
+    return best_range
+
+
+def _loss(row: Any, low: Any, high: Any, bit_width: int) -> Any:
+    """Return the distance of a row from itself quantized, with parameters of float16."""
+    low = np.float32(np.float16(low))
+    top = np.float32((1 << bit_width) - 1)
+    span = np.float32(high) - low
+    scale = np.float32(np.float16(span / top)) if span else np.float32(1)
+    inverse = np.float32(1) / scale if scale else np.float32(1)
+    rounded = np.clip(np.rint((row - low) * inverse), 0, top) * scale + low
+    return np.sqrt(np.square(row - rounded).sum(dtype=np.float32))

@@ -10,7 +10,7 @@ from minitorch.dispatch.operator import OPERATORS, FallbackKernel, PythonKernel
 from minitorch.quantized.fallback import quantized_fallback
 from minitorch.quantized.registry import BACKENDS, DENSE_KERNELS, KERNELS, NoQuantizedKernel
 
-_LIBRARY = ("pointwise", "products", "embeddings")
+_LIBRARY = ("pointwise", "products", "convolutions", "embeddings", "recurrent")
 _FAMILIES = ("construction", "views", "selection", "pointwise", "pooling", "products")
 
 

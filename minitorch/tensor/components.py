@@ -13,6 +13,7 @@ Note [Components]
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -32,6 +33,7 @@ _MODULES = {
     "Quantized": "minitorch.quantized.registration",
 }
 _loaded: set[str] = set()
+_lock = threading.RLock()
 _keys: dict[tuple[str, int], tuple[int, int]] = {}
 
 
@@ -84,9 +86,12 @@ class ComponentHandle(Geometry):
 def load_kernels(functionality: str) -> None:
     """Register the kernels of a functionality, at its first use."""
     module = _MODULES[functionality]
-    if module not in _loaded:
-        import_module(module).register()
-        _loaded.add(module)
+    if module in _loaded:
+        return
+    with _lock:  # another thread may be at it
+        if module not in _loaded:
+            import_module(module).register()
+            _loaded.add(module)
 
 
 namespace_loaders["quantized"] = partial(load_kernels, "Quantized")

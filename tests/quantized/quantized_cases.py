@@ -256,8 +256,45 @@ def _conv1d(a: Arguments, relu: bool = False) -> Any:
     return (a.quantized.conv1d_relu if relu else a.quantized.conv1d)(x, packed, 0.3, 60)
 
 
+def _transposed(a: Arguments, rank: int, groups: int = 1) -> Any:
+    size = (7, 8)[:rank]
+    x = a.x(2, 4, *size)
+    prepack = getattr(a.quantized, f"conv_transpose{rank}d_prepack")
+    packed = prepack(a.w(4, 6 // groups, *[3] * rank), a.f(6), [2] * rank, [1] * rank, [1] * rank, [1] * rank, groups)
+    return getattr(a.quantized, f"conv_transpose{rank}d")(x, packed, 0.3, 60)
+
+
+def _cell(a: Arguments, kind: str, gates: int) -> Any:
+    cell = getattr(a.quantized, f"quantized_{kind}_cell_dynamic")
+    x, state = a.f(3, 5), a.f(3, 4)
+    packed = []
+    biases = [a.f(gates * 4), a.f(gates * 4)]
+    for size, bias in zip((5, 4), biases, strict=True):
+        weight = a.lib.quantize_per_tensor(a.f(gates * 4, size, scale=0.3), 0.02, 0, a.lib.qint8)
+        packed.append(a.quantized.linear_prepack(weight, bias))
+    made = cell(x, [state, a.f(3, 4)] if kind == "lstm" else state, *packed, *biases)
+    return list(made) if isinstance(made, (tuple, list)) else made
+
+
+def _fp16(a: Arguments, relu: bool = False) -> Any:
+    packed = a.quantized.linear_prepack_fp16(a.f(4, 9), a.f(4))
+    call = a.quantized.linear_relu_dynamic_fp16 if relu else a.quantized.linear_dynamic_fp16
+    return call(a.f(3, 9), packed)
+
+
 simple(
     1,
+    q_conv_transpose1d=lambda a: _transposed(a, 1),
+    q_conv_transpose2d=lambda a: _transposed(a, 2),
+    q_conv_transpose2d_groups=lambda a: _transposed(a, 2, groups=2),
+    q_lstm_cell=lambda a: _cell(a, "lstm", 4),
+    q_gru_cell=lambda a: _cell(a, "gru", 3),
+    q_rnn_relu_cell=lambda a: _cell(a, "rnn_relu", 1),
+    q_rnn_tanh_cell=lambda a: _cell(a, "rnn_tanh", 1),
+    q_linear_fp16=lambda a: _fp16(a),
+    q_linear_relu_fp16=lambda a: _fp16(a, relu=True),
+    q_add_scalar_out=lambda a: a.quantized.add_scalar_out(a.q(3, 4), 0.7, a.q(3, 4)),
+    q_cat_out=lambda a: a.quantized.cat_out([a.q(2, 4), a.q(2, 4)], 0, a.q(4, 4)),
     q_conv2d=lambda a: _conv2d(a),
     q_conv2d_relu=lambda a: _conv2d(a, relu=True),
     q_conv2d_one_scale=lambda a: _conv2d(a, channels=False),
@@ -288,6 +325,12 @@ def _there_and_back(a: Arguments, bits: str) -> Any:
     return getattr(a.quantized, f"embedding_bag_{bits}_unpack")(packed)
 
 
+def _rowwise(a: Arguments, bits: str) -> Any:
+    packed = getattr(a.quantized, f"embedding_bag_{bits}_prepack")(a.f(10, 16))
+    call = getattr(a.quantized, f"embedding_bag_{bits}_rowwise_offsets")
+    return call(packed, a.index(10, 7), a.tensor(np.array([0, 2, 4])))
+
+
 simple(
     1,
     packed_4_bits=lambda a: _rows(a, "quint4x2").dequantize(),
@@ -302,6 +345,11 @@ simple(
     ),
     q_embedding_bag_byte_prepack=lambda a: a.quantized.embedding_bag_byte_prepack(a.f(5, 16)),
     q_embedding_bag_byte_unpack=lambda a: _there_and_back(a, "byte"),
+    q_embedding_bag_2bit_prepack=lambda a: a.quantized.embedding_bag_2bit_prepack(a.f(5, 16)),
+    q_embedding_bag_2bit_unpack=lambda a: _there_and_back(a, "2bit"),
+    q_embedding_bag_byte_rowwise=lambda a: _rowwise(a, "byte"),
+    q_embedding_bag_4bit_rowwise=lambda a: _rowwise(a, "4bit"),
+    choose_qparams_optimized=lambda a: list(a.lib.choose_qparams_optimized(a.f(64), 64, 200, 0.16, 4)),
     q_embedding_bag_4bit_prepack=lambda a: a.quantized.embedding_bag_4bit_prepack(a.f(5, 16)),
     q_embedding_bag_4bit_unpack=lambda a: _there_and_back(a, "4bit"),
 )

@@ -109,6 +109,30 @@ def test_a_small_net_trains_through_quantization():
     assert losses[-1] < losses[0] / 2
 
 
+def test_writing_in_place_is_recorded(x):
+    q = quantized(x)
+    q[0] = 0.0
+    q.relu_()
+    q.dequantize().sum().backward()
+    expected = ((x.detach() > 0.01) & (x.detach() < 2.49)).float()
+    expected[0] = 0.0
+    np.testing.assert_array_equal(x.grad.numpy(), expected.numpy())
+
+
+def test_out_is_refused_where_a_gradient_would_be_lost(x):
+    q = quantized(x)
+    with pytest.raises(RuntimeError, match="automatic differentiation"):
+        mt.ops.quantized.add_out(q, q, quantized(x.detach()))
+
+
+def test_dropout_is_recorded(x):
+    dropped = mt.ops.quantized.dropout(quantized(x), 0.05, 0, 0.5, True)
+    dropped.dequantize().sum().backward()
+    assert set(x.grad.unique().tolist()) <= {0.0, 2.0}
+    kept = mt.ops.quantized.dropout(quantized(x.detach()), 0.05, 0)
+    assert kept.q_scale() == 0.05
+
+
 # ---------------------------------------------------------------- operators without kernels
 
 

@@ -41,6 +41,7 @@ def test_fake(x):
         assert mt.ops.quantized.add(q, q, 0.2, 0).q_scale() == 0.2
         packed = mt.ops.quantized.linear_prepack(outside)
         assert mt.ops.quantized.linear(mt.quantize_per_tensor(fake, 0.1, 3, mt.quint8), packed, 0.1, 0).shape == (2, 4)
+        assert mt.ops.quantized.linear_dynamic(fake, packed).shape == (2, 4)
         with pytest.raises(AssertionError, match="from_tensor"):
             mt.cat([weight, weight])
         with pytest.raises(RuntimeError, match="elements"):
@@ -56,7 +57,8 @@ def test_vmap(x):
     np.testing.assert_array_equal(scaled.numpy(), (q.dequantize() * 0.1).numpy())
     scales, zero_points = mt.tensor([0.1, 0.2, 0.3]), mt.tensor([0, 1, 2])
     mapped = mt.vmap(lambda row: mt.quantize_per_channel(row, scales, zero_points, 0, mt.qint8).dequantize())(x)
-    np.testing.assert_array_equal(mapped.numpy(), mt.quantize_per_channel(x, scales, zero_points, 1, mt.qint8).dequantize().numpy())
+    whole = mt.quantize_per_channel(x, scales, zero_points, 1, mt.qint8)
+    np.testing.assert_array_equal(mapped.numpy(), whole.dequantize().numpy())
 
 
 def test_gradients_of_functions(x):

@@ -32,6 +32,7 @@ MAKERS = (
     "_make_per_channel_quantized_tensor",
     "_empty_per_channel_affine_quantized",
     "_choose_qparams_per_tensor",
+    "choose_qparams_optimized",
     "_int_mm",
     "_weight_int8pack_mm",
 )

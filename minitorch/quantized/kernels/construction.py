@@ -7,6 +7,7 @@ from typing import Any
 from minitorch.core.dtype import dtype as dtype_class
 from minitorch.core.dtype import float32, float64, int64, quantized_limits, quint8
 from minitorch.core.memory_format import preserve_format
+from minitorch.core.meta_array import MetaArray
 from minitorch.ops import functions as F
 from minitorch.quantized.handle import (
     INTEGERS,
@@ -20,7 +21,7 @@ from minitorch.quantized.handle import (
     per_tensor,
     wrap,
 )
-from minitorch.quantized.qparams import choose_qparams
+from minitorch.quantized.qparams import choose_qparams, narrowed_range
 from minitorch.quantized.registry import dense_kernel, quantized_kernel
 from minitorch.quantized.rounding import dequantize_ints, pack, quantize_ints, unpack
 
@@ -79,6 +80,15 @@ def choose_qparams_per_tensor_kernel(self, reduce_range=False):
     return params.scale, params.zero_point
 
 
+@dense_kernel("choose_qparams_optimized")
+def choose_qparams_optimized_kernel(input, numel, n_bins, ratio, bit_width):
+    if numel > input.numel():
+        raise RuntimeError(f"choose_qparams_optimized: numel {numel} is greater than the number of elements, {input.numel()}")
+    row = F.to(F.reshape(input, [-1])[:numel].cpu(), float32).numpy()
+    least, greatest = narrowed_range(row, n_bins, ratio, bit_width)
+    return tuple(F.full([1], float(v), dtype=float32, device=input.device) for v in (greatest, least))
+
+
 def channel_params(name: str, scales: Any, zero_points: Any, axis: int, shape: tuple) -> PerChannel:
     """Return checked copies of a row of scales and one of zero points.
 
@@ -109,7 +119,7 @@ def quantize_per_channel_kernel(self, scales, zero_points, axis, dtype):
     _check_source("quantize_per_channel", self)
     low, high = quantized_limits(dtype)
     params = channel_params("quantize_per_channel", scales, zero_points, axis, tuple(self.shape))
-    if not params.float_qparams and params.zero_points.handle.size and _has_values(params.zero_points):
+    if not params.float_qparams and params.zero_points.handle.size and has_values(params.zero_points):
         least, greatest = (int(v.item()) for v in F.aminmax(params.zero_points))
         if least < low or greatest > high:
             raise RuntimeError(
@@ -118,8 +128,9 @@ def quantize_per_channel_kernel(self, scales, zero_points, axis, dtype):
     return quantized(self, params, dtype)
 
 
-def _has_values(tensor: Any) -> bool:
-    return tensor.device.type != "meta" and not hasattr(tensor.handle, "storage_size")
+def has_values(tensor: Any) -> bool:
+    """Return whether a tensor has elements to be looked at: those of the meta device, and fake ones, have none."""
+    return not isinstance(tensor.handle, MetaArray)
 
 
 def _quantized_dtype(name: str, self: Any) -> dtype_class:

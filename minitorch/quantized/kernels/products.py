@@ -20,9 +20,10 @@ from minitorch.core.dtype import float32, float64, int8, int32, qint32, quantize
 from minitorch.ops import functions as F
 from minitorch.quantized.handle import INTEGERS, PerTensor, wrap
 from minitorch.quantized.kernels.selection import single
-from minitorch.quantized.registry import dense_kernel
 from minitorch.quantized.packed import centred, exact_type
+from minitorch.quantized.registry import dense_kernel
 from minitorch.quantized.rounding import float32_of
+
 
 def product_scale(scale: float, weight: Any, shape: list[int]) -> Any:
     """Return the scale of products with a weight, float64 of float32 factors: a number, or a row of one a channel."""
@@ -109,11 +110,19 @@ def channel_shape(packed: Any) -> list[int]:
     return [1, -1] + [1] * len(packed.stride)
 
 
+def conv_scale(scale: float, packed: Any) -> Any:
+    """Return what `product_scale` does, in the shape of a convolution's result."""
+    weight = packed.weight
+    if packed.transpose and packed.groups > 1 and not isinstance(weight.handle.params, PerTensor):
+        scales = F.repeat(F.to(F.to(weight.handle.params.scales, float32), float64), [packed.groups])
+        return F.reshape(F.mul(scales, float32_of(scale)), channel_shape(packed))
+    return product_scale(scale, weight, channel_shape(packed))
+
+
 def convolution(x: Any, packed: Any, params: PerTensor, relu: bool) -> Any:
     """Return a quantized convolution of a quantized input."""
-    mine = single(x)
+    scale = conv_scale(single(x).scale, packed)
     shape = channel_shape(packed)
-    scale = product_scale(mine.scale, packed.weight, shape)
     bias = None if packed.bias is None else F.reshape(packed.bias, shape)
     return requantize(conv_sums(x, packed), bias, scale, params, x.handle.qdtype, relu)
 

@@ -50,15 +50,22 @@ def _with_gradient(op: Any, counterpart: Callable[..., Any]) -> Callable[..., An
     return differentiable
 
 
-def _no_gradient(op: Any) -> Callable[..., Any]:
+def _no_gradient(op: Any, writes: bool) -> Callable[..., Any]:
     def undifferentiable(*args: Any, **kwargs: Any) -> Any:
+        if writes and current().grad_enabled and any([_requires_grad(v) for v in (*args, *kwargs.values())]):
+            raise RuntimeError(
+                f"{op.qualname}: functions with out=... arguments don't support automatic differentiation, but one of the "
+                "arguments requires grad."
+            )
         with ExcludeKeysGuard(_BELOW_AUTOGRAD):
             return op.call(args, kwargs or None)
 
     return undifferentiable
 
 
-def quantized_operator(schema: str, counterpart: Callable[..., Any] | None = None, dense: bool = False) -> Callable[[Any], Any]:
+def quantized_operator(
+    schema: str, counterpart: Callable[..., Any] | None = None, dense: bool = False, composite: bool = False
+) -> Callable[[Any], Any]:
     """Define an operator of the namespace with the decorated function as its kernel.
 
     Parameters
@@ -69,15 +76,20 @@ def quantized_operator(schema: str, counterpart: Callable[..., Any] | None = Non
         What it computes with floats, differentiable: gets the same arguments.
     dense : bool
         Whether its arguments are ordinary tensors, or packed parameters alone.
+    composite : bool
+        Whether it is written with other operators, which bring their gradients.
     """
 
     def register(fn: Any) -> Any:
         name = schema[: schema.index("(")]
         op = define(f"quantized::{name}", f"quantized::{schema}")
+        if composite:
+            op.register("CompositeImplicitAutograd", PythonKernel(fn))
+            return fn
         keys = ("CompositeExplicitAutograd",) if dense else tuple(f"Quantized{backend}" for backend in BACKENDS)
         for key in keys:
             op.register(key, PythonKernel(fn))
-        outer = _with_gradient(op, counterpart) if counterpart is not None else _no_gradient(op)
+        outer = _with_gradient(op, counterpart) if counterpart is not None else _no_gradient(op, "(a!)" in schema)
         op.register("Autograd", PythonKernel(outer))
         return fn
 

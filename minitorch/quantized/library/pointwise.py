@@ -57,10 +57,7 @@ def _binary(name: str, combine: Any, counterpart: Any) -> None:
 
         def write(qa: Any, qb: Any, out: Any, values_of: Any = values_of) -> Any:
             made = quantized(values_of(qa, qb), single(out), out.dtype)
-            if out.shape != made.shape:
-                out.handle.ints.resize_(list(made.shape))
-            out.handle.ints.copy_(made.handle.ints)
-            return out
+            return replace(out, made)
 
         def gradient(qa: Any, qb: Any, scale: Any, zero_point: Any, relu: bool = relu) -> Any:
             made = counterpart(*_floats(qa, qb))
@@ -123,6 +120,19 @@ def multiply_number(qa: Any, number: float, relu: bool) -> Any:
     return wrap(F.zeros_like(ints), PerTensor(1.0, 0), qa.dtype)
 
 
+def replace(out: Any, made: Any) -> Any:
+    """Make `out` the tensor that was computed: its integers and its parameters."""
+    if out.dtype is not made.dtype:
+        raise RuntimeError(f"out has the dtype {out.dtype.name}, and the result {made.dtype.name}")
+    ints = out.handle.ints
+    if ints.shape != made.shape:
+        ints.resize_(list(made.shape))
+        out.shape_cache = None
+    ints.copy_(made.handle.ints)
+    out.handle.params = made.handle.params
+    return out
+
+
 for _base, _compute, _float in (("add", add_number, F.add), ("mul", multiply_number, F.mul)):
     for _relu in (False, True):
 
@@ -142,7 +152,17 @@ for _base, _compute, _float in (("add", add_number, F.add), ("mul", multiply_num
         def _turned_gradient(b: Any, qa: Any, _gradient: Any = _gradient) -> Any:
             return _gradient(qa, b)
 
+        def _write_number(qa: Any, b: Any, out: Any, _compute: Any = _compute, _relu: bool = _relu) -> Any:
+            return replace(out, _compute(qa, float(b), _relu))
+
+        def _write_tensor(qa: Any, b: Any, out: Any, _compute: Any = _compute, _relu: bool = _relu) -> Any:
+            return replace(out, _compute(qa, float(b.item()), _relu))
+
         _end = "_relu" if _relu else ""
+        _out = "Tensor(a!) out) -> Tensor(a!) out"
+        quantized_operator(f"{_base}_scalar{_end}_out(Tensor qa, Scalar b, {_out}")(_write_number)
+        quantized_operator(f"{_base}_scalar{_end}_out.Tensor(Tensor qa, Tensor b, {_out}")(_write_tensor)
+        quantized_operator(f"{_base}{_end}.Scalar_out(Tensor qa, Scalar b, {_out}")(_write_number)
         quantized_operator(f"{_base}_scalar{_end}(Tensor qa, Scalar b) -> Tensor qc", _gradient)(_number_kernel)
         quantized_operator(f"{_base}_scalar{_end}.Tensor(Tensor qa, Tensor b) -> Tensor qc", _gradient)(_tensor_kernel)
         quantized_operator(f"{_base}{_end}.Scalar(Tensor qa, Scalar b) -> Tensor qc", _gradient)(_number_kernel)
@@ -179,6 +199,18 @@ def quantized_cat_kernel(qx, dim, scale=None, zero_point=None):
 )
 def quantized_cat_relu_kernel(qx, dim, scale=None, zero_point=None):
     return _cat(qx, dim, scale, zero_point, True)
+
+
+def _write_cat(name: str, relu: bool) -> None:
+    def kernel(qx: Any, dim: int, out: Any) -> Any:
+        params = single(out)
+        return replace(out, _cat(qx, dim, params.scale, params.zero_point, relu))
+
+    quantized_operator(f"{name}(Tensor[] qx, int dim, Tensor(a!) out) -> Tensor(a!)")(kernel)
+
+
+_write_cat("cat_out", False)
+_write_cat("cat_relu_out", True)
 
 
 # ---------------------------------------------------------------- activations
@@ -265,9 +297,9 @@ def quantized_softmax_kernel(qx, dim, output_scale, output_zero_point):
     return quantized_sum(made, _to(output_scale, output_zero_point), qx.dtype)
 
 
-@quantized_operator(f"dropout(Tensor self, {_RESULT}, Scalar p=0.5, bool training=False) -> Tensor")
-def quantized_dropout_kernel(self, output_scale, output_zero_point, p=0.5, training=False):
-    return quantized(F.dropout(dequantize_kernel(self), p, training), _to(output_scale, output_zero_point), self.dtype)
+@quantized_operator(f"dropout(Tensor self, {_RESULT}, Scalar p=0.5, bool training=False) -> Tensor", composite=True)
+def quantized_dropout_composite(self, output_scale, output_zero_point, p=0.5, training=False):
+    return F.quantize_per_tensor(F.dropout(F.dequantize(self), p, training), output_scale, output_zero_point, self.dtype)
 
 
 # ---------------------------------------------------------------- normalization
