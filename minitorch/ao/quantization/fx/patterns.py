@@ -82,7 +82,10 @@ def _hashed_in(target: Any, table: Any) -> bool:
         return False
 
 
-_WEIGHTED_NAMES = ("Conv1d", "Conv2d", "Conv3d", "Linear", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "LinearReLU")
+_WEIGHTED_NAMES = (
+    "Conv1d", "Conv2d", "Conv3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "ConvTranspose1d", "ConvTranspose2d",
+    "ConvTranspose3d", "Linear", "LinearReLU",
+)  # fmt: skip
 
 
 def kind_of(node: Any, modules: dict[str, Any]) -> Kind | None:
@@ -93,9 +96,7 @@ def kind_of(node: Any, modules: dict[str, Any]) -> Kind | None:
             return None
         if isinstance(module, FIXED_MODULES):
             return Kind.FIXED
-        if isinstance(module, KEEPS_MODULES) and not isinstance(module, nn.ReLU6):
-            return Kind.KEEPS
-        if isinstance(module, nn.ReLU6):
+        if isinstance(module, KEEPS_MODULES):
             return Kind.KEEPS
         counterpart = DEFAULT_STATIC_QUANT_MODULE_MAPPINGS.get(type(module))
         if counterpart is None or isinstance(module, (nn.Embedding, nn.EmbeddingBag)):
