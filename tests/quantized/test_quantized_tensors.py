@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import minitorch as mt
+from minitorch.backends import requantize_policy
 
 VALUES = [[0.0, 0.1, -0.2], [1.0, -1.3, 12.0]]
 
@@ -165,6 +166,19 @@ def test_writing(q):
     assert q.shape == (4,)
 
 
+def test_choosing(q):
+    other = mt.quantize_per_tensor(mt.ones(2, 3), 0.5, 0, mt.qint8)
+    with requantize_policy("error"):
+        for made in (mt.where(q > 0.05, q, 1.0), mt.where(q > 0.05, q, other), mt.where(q <= 0.05, 1.0, q)):
+            assert made.q_scale() == 0.1
+            np.testing.assert_allclose(made.dequantize().numpy(), [[1.0, 0.1, 1.0], [1.0, 1.0, 12.0]], rtol=1e-6)
+        scattered = mt.slice_scatter(q, mt.zeros(1, 3), 0, 1)
+        np.testing.assert_allclose(scattered.dequantize().numpy(), [[0.0, 0.1, -0.2], [0.0] * 3], rtol=1e-6)
+        np.testing.assert_allclose(q.gather(1, mt.tensor([[2], [0]])).dequantize().numpy(), [[-0.2], [1.0]], rtol=1e-6)
+        assert q.argmax() == 5
+        assert [v.item() for v in q.aminmax()] == pytest.approx([-1.3, 12.0])
+
+
 def test_places_without_values(q, c):
     assert mt.empty_like(q).q_scale() == 0.1
     assert mt.empty_like(c).q_per_channel_axis() == 0
@@ -252,8 +266,9 @@ def test_refusals(q, c):
         mt.quantize_per_channel(mt.ones(2, 3), mt.ones(3), mt.zeros(3), 0, mt.qint8)
     with pytest.raises(RuntimeError, match="axis out of range"):
         mt.quantize_per_channel(mt.ones(2, 3), mt.ones(3), mt.zeros(3), 2, mt.qint8)
-    with pytest.raises(RuntimeError, match="use int_repr"):
-        q.to(mt.int8)
+    for read in (q.to, q.view):
+        with pytest.raises(RuntimeError, match="use int_repr"):
+            read(mt.int8)
     assert q.to(mt.float64).dtype is mt.float64
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations, combinations_with_replacement
 
-from minitorch.core.dtype import from_numpy_dtype
+from minitorch.core.dtype import float32, from_numpy_dtype
 from minitorch.core.memory_format import contiguous_format
 from minitorch.core.meta_array import MetaArray
 from minitorch.core.promotion import result_type
@@ -32,6 +32,8 @@ def number_beside(tensor, value, dtype):
 
 @composite_implicit("where.ScalarOther")
 def where_scalar_other_composite(condition, self, other):
+    if self.is_quantized:  # it quantizes numbers itself
+        return F.where(condition, self, number_beside(self, other, float32))
     dtype = from_numpy_dtype(result_type(operand(self), other))
     other = number_beside(self, other, dtype)
     return F.where(condition, self.to(dtype), other)
@@ -39,6 +41,8 @@ def where_scalar_other_composite(condition, self, other):
 
 @composite_implicit("where.ScalarSelf")
 def where_scalar_self_composite(condition, self, other):
+    if other.is_quantized:
+        return F.where(condition, number_beside(other, self, float32), other)
     dtype = from_numpy_dtype(result_type(self, operand(other)))
     self = number_beside(other, self, dtype)
     return F.where(condition, self, other.to(dtype))

@@ -156,11 +156,18 @@ def stack_kernel(tensors, dim=0):
 
 @quantized_kernel("where.self")
 def where_kernel(condition, self, other):
-    if is_quantized(condition):
+    first = self if is_quantized(self) else other
+    if is_quantized(condition) or not is_quantized(first):
         raise NoQuantizedKernel
-    if self.ndim == 0 and not is_quantized(self):
-        raise NoQuantizedKernel
-    return like(self, F.where(condition, single(self) and self.handle.ints, aligned(self, other)))
+    ints = [_beside(first, value) for value in (self, other)]
+    return like(first, F.where(condition, *ints))
+
+
+def _beside(first: Any, value: Any) -> Any:
+    """Return the integers of a quantized tensor, or of a number, with the parameters of another."""
+    if is_quantized(value) or value.ndim:
+        return aligned(first, value)
+    return _values_for(first, value)
 
 
 @quantized_kernel("masked_fill.Scalar")

@@ -104,6 +104,16 @@ def _register_views() -> None:
 _register_views()
 
 
+@quantized_kernel("view.dtype")
+def view_dtype_kernel(self, dtype):
+    if dtype is self.dtype:
+        return F.alias(self)
+    raise RuntimeError(
+        f"view: the integers of a quantized tensor ({self.dtype.name}) are not read as {dtype.name}: use int_repr(), or "
+        "dequantize()"
+    )
+
+
 @quantized_kernel("_unsafe_view")
 def unsafe_view_kernel(self, size):
     return F.view(self, size)
