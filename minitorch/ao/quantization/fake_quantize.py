@@ -18,7 +18,7 @@ from minitorch.ao.quantization.observer import (
     default_fixed_qparams_range_neg1to1_observer,
 )
 from minitorch.ao.quantization.partial import given, with_args
-from minitorch.ao.quantization.utils import choose_qparams, dtype_range, is_per_channel, is_per_tensor, scheme_name
+from minitorch.ao.quantization.utils import dtype_range, is_per_channel, is_per_tensor, scheme_name
 from minitorch.core import qscheme as qschemes
 from minitorch.nn.modules.module import Module
 from minitorch.ops import functions as F
@@ -214,7 +214,7 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
     """Rounds to the grid of a moving average of ranges, whose parameters are chosen as kernels choose them.
 
     Differs from `FakeQuantize` with the same observer in the last bits of the scale, and in the zero point: see
-    `utils.choose_qparams`.
+    `ops.composite.moving_ranges`.
 
     Parameters
     ----------
@@ -243,16 +243,12 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
         self.is_symmetric_quant = scheme_name(self.qscheme) in ("per_tensor_symmetric", "per_channel_symmetric")
 
     def forward(self, X: Any) -> Any:
-        if X.numel() == 0:
-            return X
-        if self.observer_enabled[0] == 1:
-            observer = self.activation_post_process
-            observer(X.detach())
-            low, high = (t.detach().cpu().numpy().reshape(-1) for t in (observer.min_val, observer.max_val))
-            scale, zero_point = choose_qparams(low, high, self.quant_min, self.quant_max, self.is_symmetric_quant)
-            device = self.scale.device
-            self._keep(minitorch.from_numpy(scale).to(device), minitorch.from_numpy(zero_point).to(device))
-        return self._round(X) if self.fake_quant_enabled[0] == 1 else X
+        observer = self.activation_post_process
+        return F.fused_moving_avg_obs_fake_quant(
+            X, self.observer_enabled, self.fake_quant_enabled, observer.min_val, observer.max_val, self.scale, self.zero_point,
+            observer.averaging_constant, self.quant_min, self.quant_max, max(self.ch_axis, 0), self.is_per_channel,
+            self.is_symmetric_quant,
+        )  # fmt: skip
 
     def extra_repr(self) -> str:
         return (
