@@ -26,7 +26,8 @@ WITHOUT_RECORD = {
         (
             "quantize_per_tensor", "quantize_per_tensor_dynamic", "quantize_per_channel", "dequantize", "int_repr", "qscheme",
             "q_scale", "q_zero_point", "q_per_channel_scales", "q_per_channel_zero_points", "q_per_channel_axis",
-            "_make_per_tensor_quantized_tensor", "_make_per_channel_quantized_tensor", "_choose_qparams_per_tensor", "choose_qparams_optimized",
+            "_make_per_tensor_quantized_tensor", "_make_per_channel_quantized_tensor", "_choose_qparams_per_tensor",
+            "choose_qparams_optimized",
             "_empty_affine_quantized", "_empty_per_channel_affine_quantized", "empty_quantized", "_int_mm",
             "_weight_int8pack_mm", "quantized_max_pool1d", "quantized_max_pool2d", "quantized_batch_norm",
         ),

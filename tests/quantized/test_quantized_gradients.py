@@ -190,3 +190,31 @@ def test_constructors_give_the_key_set(dtype):
     with mt.inference_mode():
         inside = str(mt._C._dispatch_keys(mt.quantize_per_tensor(mt.ones(2), 0.1, 0, getattr(mt, dtype))))
     assert "ADInplaceOrView" not in inside
+
+
+def test_writing_into_views_is_recorded(x):
+    q = quantized(x)
+    row = q[2]
+    with requantize_policy("allow"):
+        q.t()[1].mul_(2.0)
+    q.t()[0].fill_(0.0)
+    q.dequantize().sum().backward(retain_graph=True)
+    inside = ((x.detach() > 0.02 * -131.5) & (x.detach() < 0.02 * 124.5)).float()
+    expected = inside.clone()
+    expected[:, 1] *= 2
+    expected[:, 0] = 0
+    np.testing.assert_array_equal(x.grad.numpy(), expected.numpy())
+    x.grad = None
+    row.dequantize().sum().backward()
+    expected[[0, 1, 3]] = 0
+    np.testing.assert_array_equal(x.grad.numpy(), expected.numpy())
+
+
+def test_gradients_that_arrive_at_quantized_tensors_are_floats(x):
+    q = quantized(x)
+    q.retain_grad()
+    (q.dequantize() * 3.0).sum().backward()
+    assert q.grad.dtype is mt.float32
+    assert q.grad.unique().tolist() == [3.0]
+    (grad,) = mt.autograd.grad(quantized(x).dequantize().sum(), x)
+    assert grad.dtype is mt.float32

@@ -181,6 +181,11 @@ def test_choosing(q):
 
 def test_places_without_values(q, c):
     assert mt.empty_like(q).q_scale() == 0.1
+    with requantize_policy("error"):
+        for made in (mt.zeros_like(q), mt.zeros_like(c), mt.zeros_like(q, device="meta"), mt.zeros_like(q, dtype=mt.float32)):
+            assert made.shape == (2, 3)
+        assert mt.zeros_like(q).int_repr().tolist() == [[3] * 3] * 2
+        assert not mt.zeros_like(c).dequantize().any()
     assert mt.empty_like(c).q_per_channel_axis() == 0
     assert mt.empty_quantized([4], q).shape == (4,)
     made = mt._empty_affine_quantized([2, 2], scale=0.1, zero_point=2, dtype=mt.quint8)

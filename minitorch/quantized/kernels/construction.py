@@ -368,6 +368,11 @@ def zero_kernel(self):
     return fill_kernel(self, 0.0)
 
 
+@quantized_kernel("zeros_like")
+def zeros_like_kernel(self, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+    return F.zero_(F.empty_like(self, dtype=dtype, device=device, memory_format=memory_format))
+
+
 @quantized_kernel("resize_")
 def resize_kernel(self, size, *, memory_format=None):
     per_tensor(self, "resize_")
