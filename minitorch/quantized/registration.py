@@ -6,22 +6,22 @@ from importlib import import_module
 from typing import Any
 
 from minitorch.dispatch.dispatcher import register_fallback
-from minitorch.dispatch.operator import OPERATORS, FallbackKernel, PythonKernel
+from minitorch.dispatch.operator import OPERATORS, FallbackKernel
 from minitorch.quantized.fallback import quantized_fallback
-from minitorch.quantized.registry import BACKENDS, DENSE_KERNELS, KERNELS, NoQuantizedKernel
+from minitorch.quantized.registry import BACKENDS, DENSE_KERNELS, KERNELS, ExactKernel, NoQuantizedKernel
 
 _LIBRARY = ("pointwise", "products", "convolutions", "embeddings", "recurrent")
 _FAMILIES = ("construction", "views", "selection", "pointwise", "pooling", "products")
 
 
-class QuantizedKernel(PythonKernel):
+class QuantizedKernel(ExactKernel):
     """A kernel of `registry.KERNELS`; what it is not for goes to the fallback."""
 
     __slots__ = ()
 
     def run(self, op: Any, entry: Any, args: tuple, kwargs: Any) -> Any:
         try:
-            return PythonKernel.run(self, op, entry, args, kwargs)
+            return ExactKernel.run(self, op, entry, args, kwargs)
         except NoQuantizedKernel:
             return quantized_fallback(op, *args, **(kwargs or {}))
 
@@ -33,7 +33,7 @@ def register() -> None:
     for family in _LIBRARY:
         import_module(f"minitorch.quantized.library.{family}")
     for name, fn in DENSE_KERNELS.items():
-        OPERATORS["aten::" + name].register("CompositeExplicitAutograd", PythonKernel(fn))
+        OPERATORS["aten::" + name].register("CompositeExplicitAutograd", ExactKernel(fn))
     for name, fn in KERNELS.items():
         op = OPERATORS["aten::" + name]
         for backend in BACKENDS:

@@ -5,6 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from minitorch.dispatch.keys import AUTOCAST_KEYS
+from minitorch.dispatch.local_state import ExcludeKeysGuard, current
+from minitorch.dispatch.operator import PythonKernel
+
+
+class ExactKernel(PythonKernel):
+    """A kernel that computes with dense operators, whose sums are exact in the dtypes it takes: autocast is off in it."""
+
+    __slots__ = ()
+
+    def run(self, op: Any, entry: Any, args: tuple, kwargs: Any) -> Any:
+        if current().excluded & AUTOCAST_KEYS == AUTOCAST_KEYS:  # as it is by default
+            return PythonKernel.run(self, op, entry, args, kwargs)
+        with ExcludeKeysGuard(AUTOCAST_KEYS):
+            return PythonKernel.run(self, op, entry, args, kwargs)
+
 
 class NoQuantizedKernel(Exception):
     """Raised by a kernel for arguments that it is not for: the operator then runs as one without a kernel."""

@@ -90,6 +90,27 @@ def test_traces(x):
     assert next(n for n in traced.graph.nodes if n.name == "relu").meta["val"].is_quantized
 
 
+def test_autocast_changes_nothing(x):
+    packed = mt.ops.quantized.linear_prepack(mt.quantize_per_tensor(mt.randn(4, 3), 0.011, 0, mt.qint8), mt.randn(4))
+    q = mt.quantize_per_tensor(x, 0.013, 100, mt.quint8)
+    calls = (
+        lambda: mt.ops.quantized.linear(q, packed, 0.01, 100).int_repr(),
+        lambda: mt.ops.quantized.linear_dynamic(x, packed),
+        lambda: mt.ops.quantized.matmul(q, q.t(), 0.01, 100).int_repr(),
+        lambda: mt._int_mm(mt.full((1, 99), 127, dtype=mt.int8), mt.full((99, 1), 127, dtype=mt.int8)),
+    )
+    for call in calls:
+        plain = call()
+        with mt.autocast("cpu"):
+            np.testing.assert_array_equal(call().numpy(), plain.numpy())
+            assert call().dtype is plain.dtype
+    leaf = x.clone().requires_grad_()
+    with mt.autocast("cpu"):
+        y = mt.ops.quantized.linear(mt.quantize_per_tensor(leaf, 0.03, 100, mt.quint8), packed, 0.05, 100)
+    y.dequantize().sum().backward()
+    np.testing.assert_allclose(leaf.grad.numpy(), packed.weight.dequantize().sum(0).expand(2, 3).numpy(), rtol=1e-5)
+
+
 def test_inference_mode(x):
     with mt.inference_mode():
         q = mt.quantize_per_tensor(x, 0.1, 3, mt.qint8)

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from minitorch.dispatch.dispatcher import define
-from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOGRAD_KEYS
+from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, AUTOCAST_KEYS, AUTOGRAD_KEYS
 from minitorch.dispatch.local_state import ExcludeKeysGuard, current
 from minitorch.dispatch.operator import PythonKernel
 from minitorch.ops import functions as F
 from minitorch.quantized.handle import is_quantized
-from minitorch.quantized.registry import BACKENDS
+from minitorch.quantized.registry import BACKENDS, ExactKernel
 from minitorch.tensor.base import TensorBase
 
 _BELOW_AUTOGRAD = AUTOGRAD_KEYS | AD_INPLACE_OR_VIEW
@@ -36,7 +36,8 @@ def _with_gradient(op: Any, counterpart: Callable[..., Any]) -> Callable[..., An
             result = op.call(args, kwargs or None)
         if not current().grad_enabled or not any([_requires_grad(v) for v in (*args, *kwargs.values())]):
             return result
-        values = counterpart(*args, **kwargs)
+        with ExcludeKeysGuard(AUTOCAST_KEYS):
+            values = counterpart(*args, **kwargs)
         if not is_quantized(result):
             with ExcludeKeysGuard(_BELOW_AUTOGRAD):
                 F.copy_(values, result)
@@ -88,7 +89,7 @@ def quantized_operator(
             return fn
         keys = ("CompositeExplicitAutograd",) if dense else tuple(f"Quantized{backend}" for backend in BACKENDS)
         for key in keys:
-            op.register(key, PythonKernel(fn))
+            op.register(key, ExactKernel(fn))
         outer = _with_gradient(op, counterpart) if counterpart is not None else _no_gradient(op, "(a!)" in schema)
         op.register("Autograd", PythonKernel(outer))
         return fn
