@@ -1053,6 +1053,11 @@ def full_like(
     device: _Device | None = None, pin_memory: _bool | None = None, memory_format: _memory_format | None = None,
     requires_grad: _bool = False
 ) -> Tensor: ...
+def fused_moving_avg_obs_fake_quant(
+    input: Tensor, observer_on: Tensor, fake_quant_on: Tensor, running_min: Tensor, running_max: Tensor,
+    scale: Tensor, zero_point: Tensor, averaging_const: _float, quant_min: _int, quant_max: _int, ch_axis: _int,
+    per_row_fake_quant: _bool = False, symmetric_quant: _bool = False
+) -> Tensor: ...
 def gather(
     input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = False, out: Tensor | None = None
 ) -> Tensor: ...

@@ -115,3 +115,36 @@ def test_the_parameters_of_a_fixed_one_do_not_move():
     fake = mq.default_fixed_qparams_range_neg1to1_fake_quant()
     np.testing.assert_array_equal(fake(mt.tensor([-2.0, 0.0, 0.3])).numpy(), [-1.0, 0.0, 38 / 128])
     assert (fake.scale.item(), fake.zero_point.item()) == (2 / 256, 128)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_learned_parameters_are_torchs(torch, per_channel):
+    from torch.ao.quantization._learnable_fake_quantize import _LearnableFakeQuantize as Theirs
+
+    from minitorch.ao.quantization._learnable_fake_quantize import _LearnableFakeQuantize as Ours
+
+    arrays, results = batches(4, 30), []
+    for library, quantization, cls, to in (
+        (mt, mq, Ours, mt.from_numpy), (torch, torch_quantization(torch), Theirs, torch.from_numpy),
+    ):  # fmt: skip
+        options = {"dtype": library.qint8, "quant_min": -8, "quant_max": 7, "use_grad_scaling": True}
+        if per_channel:
+            observer, options["channel_len"] = quantization.MovingAveragePerChannelMinMaxObserver, 4
+        else:
+            observer = quantization.MovingAverageMinMaxObserver
+        fake = cls(observer, **options)
+        fake.enable_static_estimate()
+        seen = [quiet(fake, to(arrays[0]))]
+        fake.enable_param_learning()
+        optimizer = library.optim.SGD(fake.parameters(), lr=0.1)
+        for array in arrays[1:]:
+            optimizer.zero_grad()
+            result = fake(to(array))
+            (result * result).sum().backward()
+            optimizer.step()
+            seen += [result, fake.scale.clone(), fake.zero_point.clone()]
+        results.append([*seen, *fake.calculate_qparams()])
+        assert list(fake.state_dict())[:2] == ["scale", "zero_point"]
+    for found, expected in zip(*results, strict=True):
+        np.testing.assert_allclose(found.detach().numpy(), expected.detach().numpy(), rtol=1e-4, atol=1e-5)

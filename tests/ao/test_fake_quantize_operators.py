@@ -119,6 +119,37 @@ def test_learnable_parameters_get_torchs_gradients(torch, point):
     assert_same_bits(found[4], expected[4])
 
 
+@pytest.mark.oracle
+@pytest.mark.parametrize("observe", [0, 1])
+@pytest.mark.parametrize("round_off", [0, 1])
+@pytest.mark.parametrize("per_row", [False, True])
+def test_moving_ranges_are_torchs(torch, observe, round_off, per_row):
+    arrays = [inputs("float32").numpy() * factor for factor in (1.0, 3.0, 0.1)]
+    results = []
+    for library, to in ((mt, mt.from_numpy), (torch, torch.from_numpy)):
+        if per_row:
+            low, high = library.tensor([]), library.tensor([])
+        else:
+            low, high = library.tensor(float("inf")), library.tensor(float("-inf"))
+        scale, zero_point = library.tensor([1.0]), library.tensor([0], dtype=library.int32)
+        on, off = library.tensor([1]), library.tensor([observe])
+        seen = []
+        for i, array in enumerate(arrays):
+            leaf = to(array.astype(np.float32)).requires_grad_()
+            result = library.fused_moving_avg_obs_fake_quant(
+                leaf, on if i == 0 else off, library.tensor([round_off]), low, high, scale, zero_point, 0.25, -8, 7, 0, per_row,
+                True,
+            )  # fmt: skip
+            result.sum().backward()
+            seen += [result, leaf.grad, low.clone(), high.clone()]
+            if round_off:  # otherwise PyTorch's are not set, and not even initialized where there is one for each row
+                seen += [scale.clone(), zero_point.clone()]
+        results.append(seen)
+    for found, expected in zip(*results, strict=True):
+        assert tuple(found.shape) == tuple(expected.shape)
+        assert_same_bits(found, expected)
+
+
 def test_disabled_fake_quantization_returns_the_input():
     x = inputs("float32")
     output, mask = F._fake_quantize_per_tensor_affine_cachemask_tensor_qparams(

@@ -8,7 +8,8 @@ from quantization_cases import batches, quiet, same, torch_quantization
 
 import minitorch as mt
 import minitorch.ao.quantization as mq
-from minitorch.ao.quantization.utils import choose_qparams, dtype_range, quantization_range
+from minitorch.ao.quantization.utils import dtype_range, quantization_range
+from minitorch.ops.composite.moving_ranges import choose_qparams
 
 PER_TENSOR = [
     {}, {"dtype": "qint8"}, {"dtype": "qint8", "qscheme": "per_tensor_symmetric"}, {"reduce_range": True},

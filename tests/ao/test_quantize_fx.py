@@ -280,6 +280,43 @@ def test_sums_joined_tensors_and_known_ranges():
     assert (converted(x) - model(x)).abs().max() < 0.1 * model(x).abs().max()
 
 
+def test_a_block_of_a_mobile_network():
+    """Groups, attention to channels, sizes that are asked for, slices, and what is averaged."""
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Sequential(
+                nn.Conv2d(4, 4, 3, padding=1, groups=4, bias=False),
+                nn.BatchNorm2d(4),
+                nn.ReLU6(),
+                nn.Conv2d(4, 4, 1),
+                nn.Hardswish(),
+            )
+            self.pool, self.squeeze, self.up = (
+                nn.AdaptiveAvgPool2d(1),
+                nn.Conv2d(4, 4, 1),
+                nn.ConvTranspose2d(4, 4, 2, stride=2),
+            )
+
+        def forward(self, x):
+            y = self.net(x)
+            y = x + y * nn.functional.hardsigmoid(self.squeeze(self.pool(y)))
+            y = self.up(y)[:, :2]
+            return y.mean((2, 3)).view(y.size(0), -1)
+
+    mt.manual_seed(0)
+    model, x = Block().eval(), mt.randn(4, 4, 6, 6)
+    _, converted = quantized(model, [x])
+    assert calls(converted) == [
+        "quantize_per_tensor", "net.0", "net.2", "net.3", "net.4", "pool", "squeeze", "hardsigmoid", "mul", "add", "up",
+        "getitem", "mean", "size", "view", "dequantize",
+    ]  # fmt: skip
+    with mt.backends.fallback_policy("error"), mt.backends.requantize_policy("error"):
+        found = converted(x)
+    assert (found - model(x)).abs().max() < 0.1 * model(x).abs().max()
+
+
 def test_what_cannot_be_quantized_stays():
     model = nn.Sequential(nn.Linear(4, 4), nn.GELU(), nn.Linear(4, 2), nn.Softplus()).eval()
     x = mt.randn(8, 4)

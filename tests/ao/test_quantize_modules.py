@@ -131,6 +131,27 @@ def test_states_are_saved_loaded_and_copied():
     assert mt.equal(copy.deepcopy(quantized)(data[1]), expected)
 
 
+@pytest.mark.oracle
+def test_states_are_exchanged_with_torch(fbgemm):
+    torch, tq = fbgemm, torch_quantization(fbgemm)
+    arrays = batches(8, 1, 8, 8, count=3)
+    mt.manual_seed(0)
+    ours = converted(mt, mq, cnn(mt, mq), arrays, mt.from_numpy)
+    theirs = quiet(converted, torch, tq, cnn(torch, tq), arrays[:1], torch.from_numpy)
+    file = io.BytesIO()
+    mt.save(ours.state_dict(), file)
+    file.seek(0)
+    theirs.load_state_dict(quiet(torch.load, file, weights_only=True))
+    x = mt.from_numpy(arrays[0])
+    assert units(ours(x), theirs(torch.from_numpy(arrays[0])), ours.l2.scale) < 1.01
+    file = io.BytesIO()
+    quiet(torch.save, theirs.state_dict(), file)
+    file.seek(0)
+    other = converted(mt, mq, cnn(mt, mq), arrays[:1], mt.from_numpy)
+    other.load_state_dict(mt.load(file))
+    assert mt.equal(other(x), ours(x))
+
+
 def test_fusing():
     model = cnn(mt, mq).eval()
     fused = mq.fuse_modules(model, FUSED)

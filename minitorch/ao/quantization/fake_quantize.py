@@ -18,7 +18,8 @@ from minitorch.ao.quantization.observer import (
     default_fixed_qparams_range_neg1to1_observer,
 )
 from minitorch.ao.quantization.partial import given, with_args
-from minitorch.ao.quantization.utils import choose_qparams, dtype_range, is_per_channel, is_per_tensor, scheme_name
+from minitorch.ao.quantization.utils import dtype_range, is_per_channel, is_per_tensor, scheme_name
+from minitorch.core import qscheme as qschemes
 from minitorch.nn.modules.module import Module
 from minitorch.ops import functions as F
 
@@ -213,7 +214,7 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
     """Rounds to the grid of a moving average of ranges, whose parameters are chosen as kernels choose them.
 
     Differs from `FakeQuantize` with the same observer in the last bits of the scale, and in the zero point: see
-    `utils.choose_qparams`.
+    `ops.composite.moving_ranges`.
 
     Parameters
     ----------
@@ -242,16 +243,12 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
         self.is_symmetric_quant = scheme_name(self.qscheme) in ("per_tensor_symmetric", "per_channel_symmetric")
 
     def forward(self, X: Any) -> Any:
-        if X.numel() == 0:
-            return X
-        if self.observer_enabled[0] == 1:
-            observer = self.activation_post_process
-            observer(X.detach())
-            low, high = (t.detach().cpu().numpy().reshape(-1) for t in (observer.min_val, observer.max_val))
-            scale, zero_point = choose_qparams(low, high, self.quant_min, self.quant_max, self.is_symmetric_quant)
-            device = self.scale.device
-            self._keep(minitorch.from_numpy(scale).to(device), minitorch.from_numpy(zero_point).to(device))
-        return self._round(X) if self.fake_quant_enabled[0] == 1 else X
+        observer = self.activation_post_process
+        return F.fused_moving_avg_obs_fake_quant(
+            X, self.observer_enabled, self.fake_quant_enabled, observer.min_val, observer.max_val, self.scale, self.zero_point,
+            observer.averaging_constant, self.quant_min, self.quant_max, max(self.ch_axis, 0), self.is_per_channel,
+            self.is_symmetric_quant,
+        )  # fmt: skip
 
     def extra_repr(self) -> str:
         return (
@@ -296,11 +293,11 @@ def enable_observer(mod: Any) -> None:
 
 default_fake_quant = FakeQuantize.with_args(
     observer=MovingAverageMinMaxObserver, quant_min=0, quant_max=255, dtype=minitorch.quint8,
-    qscheme=minitorch.per_tensor_affine, reduce_range=True,
+    qscheme=qschemes.per_tensor_affine, reduce_range=True,
 )  # fmt: skip
 default_weight_fake_quant = FakeQuantize.with_args(
     observer=MovingAverageMinMaxObserver, quant_min=-128, quant_max=127, dtype=minitorch.qint8,
-    qscheme=minitorch.per_tensor_symmetric, reduce_range=False,
+    qscheme=qschemes.per_tensor_symmetric, reduce_range=False,
 )  # fmt: skip
 default_dynamic_fake_quant = FakeQuantize.with_args(
     observer=MovingAverageMinMaxObserver, quant_min=0, quant_max=255, is_dynamic=True, dtype=minitorch.quint8,
@@ -316,18 +313,18 @@ default_symmetric_fixed_qparams_fake_quant = default_fixed_qparams_range_neg1to1
 default_affine_fixed_qparams_fake_quant = default_fixed_qparams_range_0to1_fake_quant
 default_per_channel_weight_fake_quant = FakeQuantize.with_args(
     observer=MovingAveragePerChannelMinMaxObserver, quant_min=-128, quant_max=127, dtype=minitorch.qint8,
-    qscheme=minitorch.per_channel_symmetric, reduce_range=False, ch_axis=0,
+    qscheme=qschemes.per_channel_symmetric, reduce_range=False, ch_axis=0,
 )  # fmt: skip
 default_embedding_fake_quant = FakeQuantize.with_args(
-    observer=MovingAveragePerChannelMinMaxObserver, qscheme=minitorch.per_channel_affine_float_qparams,
+    observer=MovingAveragePerChannelMinMaxObserver, qscheme=qschemes.per_channel_affine_float_qparams,
     dtype=minitorch.quint8, quant_min=0, quant_max=255, ch_axis=0, averaging_constant=1,
 )  # fmt: skip
 default_embedding_fake_quant_4bit = FakeQuantize.with_args(
-    observer=MovingAveragePerChannelMinMaxObserver, qscheme=minitorch.per_channel_affine_float_qparams, ch_axis=0,
+    observer=MovingAveragePerChannelMinMaxObserver, qscheme=qschemes.per_channel_affine_float_qparams, ch_axis=0,
     dtype=minitorch.quint4x2, averaging_constant=1,
 )  # fmt: skip
 default_histogram_fake_quant = FakeQuantize.with_args(
-    observer=HistogramObserver, quant_min=0, quant_max=255, dtype=minitorch.quint8, qscheme=minitorch.per_tensor_affine,
+    observer=HistogramObserver, quant_min=0, quant_max=255, dtype=minitorch.quint8, qscheme=qschemes.per_tensor_affine,
     reduce_range=True,
 )  # fmt: skip
 default_fused_act_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(
@@ -335,19 +332,19 @@ default_fused_act_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(
 )
 default_fused_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(
     observer=MovingAverageMinMaxObserver, quant_min=-128, quant_max=127, dtype=minitorch.qint8,
-    qscheme=minitorch.per_tensor_symmetric,
+    qscheme=qschemes.per_tensor_symmetric,
 )  # fmt: skip
 default_fused_per_channel_wt_fake_quant = FusedMovingAvgObsFakeQuantize.with_args(
     observer=MovingAveragePerChannelMinMaxObserver, quant_min=-128, quant_max=127, dtype=minitorch.qint8,
-    qscheme=minitorch.per_channel_symmetric,
+    qscheme=qschemes.per_channel_symmetric,
 )  # fmt: skip
 fused_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuantize.with_args(
     observer=MovingAverageMinMaxObserver, quant_min=-127, quant_max=127, dtype=minitorch.qint8,
-    qscheme=minitorch.per_tensor_symmetric, eps=2**-12,
+    qscheme=qschemes.per_tensor_symmetric, eps=2**-12,
 )  # fmt: skip
 fused_per_channel_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuantize.with_args(
     observer=MovingAveragePerChannelMinMaxObserver, quant_min=-127, quant_max=127, dtype=minitorch.qint8,
-    qscheme=minitorch.per_channel_symmetric, eps=2**-12,
+    qscheme=qschemes.per_channel_symmetric, eps=2**-12,
 )  # fmt: skip
 
 _SWITCHES_AND_DEFAULTS = ("default_", "fused_", "enable_fake", "disable_fake", "enable_observer", "disable_observer")

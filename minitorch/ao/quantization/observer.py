@@ -19,6 +19,7 @@ from minitorch.ao.quantization.utils import (
     quantization_range,
     scheme_name,
 )
+from minitorch.core import qscheme as qschemes
 from minitorch.nn.modules.module import Module
 
 EPS = 2.0**-23  # of float32: the least scale
@@ -96,7 +97,7 @@ class UniformQuantizationObserverBase(ObserverBase):
         **kwargs: Any,
     ):
         super().__init__(dtype=minitorch.quint8 if dtype is None else dtype, is_dynamic=is_dynamic)
-        qscheme = minitorch.per_tensor_affine if qscheme is None else qscheme
+        qscheme = qschemes.per_tensor_affine if qscheme is None else qscheme
         if scheme_name(qscheme) not in (
             "per_tensor_affine", "per_tensor_symmetric", "per_channel_affine", "per_channel_symmetric",
             "per_channel_affine_float_qparams",
@@ -268,7 +269,7 @@ class PerChannelMinMaxObserver(UniformQuantizationObserverBase):
         is_dynamic: bool = False,
         **kwargs: Any,
     ):
-        qscheme = minitorch.per_channel_affine if qscheme is None else qscheme
+        qscheme = qschemes.per_channel_affine if qscheme is None else qscheme
         if not is_per_channel(qscheme):
             raise NotImplementedError(
                 f"{type(self).__name__} has a range for each channel, but the scheme is {qscheme}; use MinMaxObserver"
@@ -392,7 +393,7 @@ class FixedQParamsObserver(ObserverBase):
         self.quant_max = quant_max
         self.register_buffer("scale", minitorch.tensor([scale], dtype=minitorch.float32))
         self.register_buffer("zero_point", minitorch.tensor([zero_point], dtype=minitorch.int32))
-        self.qscheme = minitorch.per_tensor_affine if qscheme is None else qscheme
+        self.qscheme = qschemes.per_tensor_affine if qscheme is None else qscheme
 
     def forward(self, X: Any) -> Any:
         return X
@@ -431,7 +432,7 @@ class PlaceholderObserver(ObserverBase):
     ):
         dtype = minitorch.float32 if dtype is None else dtype
         super().__init__(dtype=dtype if compute_dtype is None else compute_dtype, is_dynamic=is_dynamic)
-        self.qscheme = minitorch.per_tensor_affine if qscheme is None else qscheme
+        self.qscheme = qschemes.per_tensor_affine if qscheme is None else qscheme
         self.quant_min = quant_min
         self.quant_max = quant_max
         self.eps = eps
@@ -540,24 +541,24 @@ def is_observer(module: Any) -> bool:
 default_observer = MinMaxObserver.with_args(quant_min=0, quant_max=127)
 default_placeholder_observer = PlaceholderObserver
 default_debug_observer = RecordingObserver
-default_weight_observer = MinMaxObserver.with_args(dtype=minitorch.qint8, qscheme=minitorch.per_tensor_symmetric)
+default_weight_observer = MinMaxObserver.with_args(dtype=minitorch.qint8, qscheme=qschemes.per_tensor_symmetric)
 weight_observer_range_neg_127_to_127 = MinMaxObserver.with_args(
-    dtype=minitorch.qint8, qscheme=minitorch.per_tensor_symmetric, quant_min=-127, quant_max=127, eps=2**-12
+    dtype=minitorch.qint8, qscheme=qschemes.per_tensor_symmetric, quant_min=-127, quant_max=127, eps=2**-12
 )
 default_per_channel_weight_observer = PerChannelMinMaxObserver.with_args(
-    dtype=minitorch.qint8, qscheme=minitorch.per_channel_symmetric
+    dtype=minitorch.qint8, qscheme=qschemes.per_channel_symmetric
 )
 per_channel_weight_observer_range_neg_127_to_127 = PerChannelMinMaxObserver.with_args(
-    dtype=minitorch.qint8, qscheme=minitorch.per_channel_symmetric, quant_min=-127, quant_max=127, eps=2**-12
+    dtype=minitorch.qint8, qscheme=qschemes.per_channel_symmetric, quant_min=-127, quant_max=127, eps=2**-12
 )
 default_dynamic_quant_observer = PlaceholderObserver.with_args(
     dtype=minitorch.quint8, quant_min=0, quant_max=255, is_dynamic=True
 )
 default_float_qparams_observer = PerChannelMinMaxObserver.with_args(
-    dtype=minitorch.quint8, qscheme=minitorch.per_channel_affine_float_qparams, ch_axis=0
+    dtype=minitorch.quint8, qscheme=qschemes.per_channel_affine_float_qparams, ch_axis=0
 )
 default_float_qparams_observer_4bit = PerChannelMinMaxObserver.with_args(
-    dtype=minitorch.quint4x2, qscheme=minitorch.per_channel_affine_float_qparams, ch_axis=0
+    dtype=minitorch.quint4x2, qscheme=qschemes.per_channel_affine_float_qparams, ch_axis=0
 )
 default_fixed_qparams_range_0to1_observer = FixedQParamsObserver.with_args(
     scale=1.0 / 256.0, zero_point=0, dtype=minitorch.quint8, quant_min=0, quant_max=255

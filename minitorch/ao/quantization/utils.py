@@ -5,8 +5,6 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import numpy as np
-
 import minitorch
 
 PER_CHANNEL_SCHEMES = ("per_channel_affine", "per_channel_symmetric", "per_channel_affine_float_qparams")
@@ -168,53 +166,3 @@ def determine_qparams(
     if not scale.dim():
         scale, zero_point = scale.reshape([1]), zero_point.reshape([1])
     return scale, zero_point
-
-
-# Scales below it would overflow when they are inverted in half precision.
-SMALLEST_SCALE = np.float32(6.1e-5)
-
-
-def choose_qparams(
-    min_val: Any, max_val: Any, quant_min: int, quant_max: int, symmetric: bool = False
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return scales and zero points of ranges as kernels choose them, where they look at the numbers themselves.
-
-    Unlike `determine_qparams` in double precision, and with the zero point from that end of the range whose error is
-    smaller.
-
-    Parameters
-    ----------
-    min_val, max_val : array_like, shape (n,), float32
-    symmetric : bool
-        Keep the zero point in the middle of ranges that contain 0 inside.
-
-    Returns
-    -------
-    scale : ndarray, shape (n,), float32
-    zero_point : ndarray, shape (n,), int32
-    """
-    low, high = np.array(min_val, np.float32, ndmin=1), np.array(max_val, np.float32, ndmin=1)
-    inside = (low < 0) & (high > 0) if symmetric else np.zeros(low.shape, bool)
-    half = (quant_max - quant_min) // 2
-    with np.errstate(all="ignore"):
-        # Division in float32, as the ends and the numbers of steps are.
-        widest = np.maximum(np.abs(low / np.float32(-(half + 1))), np.abs(high / np.float32(half))).astype(np.float64)
-        low = np.where(inside, (widest * -(half + 1)).astype(np.float32), low)
-        high = np.where(inside, (widest * half).astype(np.float32), high)
-        low, high = np.minimum(low, np.float32(0)), np.maximum(high, np.float32(0))
-        scale = (high.astype(np.float64) - low) / (quant_max - quant_min)
-        narrow = scale.astype(np.float32)
-        scale = np.where((narrow == 0) | np.isinf(np.float32(1) / narrow), 0.1, scale)
-        small = scale < SMALLEST_SCALE
-        grown = SMALLEST_SCALE / scale.astype(np.float32)
-        widest_range = SMALLEST_SCALE * np.float32(quant_max - quant_min)
-        new_high = np.where(low == 0, widest_range, np.where(high == 0, high, high * grown))
-        new_low = np.where(low == 0, low, np.where(high == 0, -widest_range, low * grown))
-        low, high = np.where(small, new_low, low), np.where(small, new_high, high)
-        scale = np.where(small, np.float64(SMALLEST_SCALE), scale)
-        from_low, from_high = quant_min - low / scale, quant_max - high / scale
-        error_low, error_high = abs(quant_min) + np.abs(low / scale), abs(quant_max) + np.abs(high / scale)
-        zero_point = np.where(error_low < error_high, from_low, from_high)
-        zero_point = np.where(inside, (quant_min + quant_max) / 2, zero_point)
-        zero_point = np.clip(np.round(zero_point), quant_min, quant_max)
-    return scale.astype(np.float32), zero_point.astype(np.int32)

@@ -16,6 +16,7 @@ import numpy as np
 
 from minitorch.core.dtype import bool_, float32, float64, int32, int64
 from minitorch.ops import functions as F
+from minitorch.ops.composite import moving_ranges  # noqa: F401 - the rest of the family
 from minitorch.ops.composite.registry import composite_explicit, composite_implicit
 from minitorch.ops.shapes.common import check, normalize_dim
 from minitorch.tensor.wrapper import has_elements, has_values

@@ -55,3 +55,9 @@ operator(
     "Tensor)",
     variants=0,
 )
+operator(
+    "fused_moving_avg_obs_fake_quant(Tensor self, Tensor observer_on, Tensor fake_quant_on, Tensor(a!) running_min, Tensor(b!) "
+    "running_max, Tensor(c!) scale, Tensor(d!) zero_point, float averaging_const, int quant_min, int quant_max, int ch_axis, "
+    "bool per_row_fake_quant=False, bool symmetric_quant=False) -> Tensor",
+    variants=FUNCTION,
+)

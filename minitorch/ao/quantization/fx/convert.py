@@ -17,7 +17,15 @@ from minitorch.ao.nn import quantized as nnq
 from minitorch.ao.nn.intrinsic import quantized as nniq
 from minitorch.ao.nn.quantized.modules.utils import quantize_weight
 from minitorch.ao.quantization.fake_quantize import FakeQuantizeBase
-from minitorch.ao.quantization.fx.patterns import WEIGHTED_FUNCTIONS, Kind, binary_name, is_relu, kind_of, module_of
+from minitorch.ao.quantization.fx.patterns import (
+    WEIGHTED_FUNCTIONS,
+    Kind,
+    asks_geometry,
+    binary_name,
+    is_relu,
+    kind_of,
+    module_of,
+)
 from minitorch.ao.quantization.observer import ObserverBase
 from minitorch.ao.quantization.quantization_mappings import (
     DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS,
@@ -86,6 +94,11 @@ class _Converter:
             value.floating = self.graph.call_method("dequantize", (value.quantized,))
         return value.floating
 
+    def either(self, node: Any) -> Any:
+        """Return a form of an old node's value that is there."""
+        value = self.values[node]
+        return value.quantized if value.floating is None else value.floating
+
     def can_be_quantized(self, node: Any) -> bool:
         return isinstance(node, fx.Node) and self.values[node].quantizable
 
@@ -125,7 +138,8 @@ class _Converter:
             self.values[node] = _Value(quantized=result, name=node.name)
             return
         self.swap_dynamic(node, module)
-        self.values[node] = _Value(floating=self.graph.node_copy(node, self.floating), name=node.name)
+        form = self.either if asks_geometry(node) else self.floating
+        self.values[node] = _Value(floating=self.graph.node_copy(node, form), name=node.name)
 
     def observer(self, node: Any, module: Any) -> None:
         source = self.values[node.args[0]]

@@ -54,10 +54,13 @@ KEEPS_FUNCTIONS = {
     F.relu, minitorch.relu, F.hardtanh, F.max_pool1d, F.max_pool2d, minitorch.max_pool1d, minitorch.max_pool2d, F.avg_pool1d,
     F.avg_pool2d, F.adaptive_avg_pool2d, minitorch.flatten, minitorch.reshape, minitorch.squeeze, minitorch.unsqueeze,
     minitorch.transpose, minitorch.permute, minitorch.clamp, minitorch.mean, F.interpolate, F.dropout,
+    operator.getitem,
 }  # fmt: skip
 KEEPS_METHODS = {
     "relu", "flatten", "reshape", "view", "squeeze", "unsqueeze", "transpose", "permute", "clamp", "mean", "contiguous", "t",
 }  # fmt: skip
+# What is asked of a tensor of either form.
+GEOMETRY_METHODS = {"size", "dim", "numel", "ndimension", "stride", "is_contiguous"}
 RELU_FUNCTIONS = {F.relu, minitorch.relu}
 
 
@@ -82,7 +85,10 @@ def _hashed_in(target: Any, table: Any) -> bool:
         return False
 
 
-_WEIGHTED_NAMES = ("Conv1d", "Conv2d", "Conv3d", "Linear", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "LinearReLU")
+_WEIGHTED_NAMES = (
+    "Conv1d", "Conv2d", "Conv3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "ConvTranspose1d", "ConvTranspose2d",
+    "ConvTranspose3d", "Linear", "LinearReLU",
+)  # fmt: skip
 
 
 def kind_of(node: Any, modules: dict[str, Any]) -> Kind | None:
@@ -93,9 +99,7 @@ def kind_of(node: Any, modules: dict[str, Any]) -> Kind | None:
             return None
         if isinstance(module, FIXED_MODULES):
             return Kind.FIXED
-        if isinstance(module, KEEPS_MODULES) and not isinstance(module, nn.ReLU6):
-            return Kind.KEEPS
-        if isinstance(module, nn.ReLU6):
+        if isinstance(module, KEEPS_MODULES):
             return Kind.KEEPS
         counterpart = DEFAULT_STATIC_QUANT_MODULE_MAPPINGS.get(type(module))
         if counterpart is None or isinstance(module, (nn.Embedding, nn.EmbeddingBag)):
@@ -113,6 +117,13 @@ def kind_of(node: Any, modules: dict[str, Any]) -> Kind | None:
             if node.target in names:
                 return kind
     return None
+
+
+def asks_geometry(node: Any) -> bool:
+    """Return whether a node asks a tensor for its sizes and the like, not for its numbers."""
+    if node.op == "call_method":
+        return node.target in GEOMETRY_METHODS
+    return node.op == "call_function" and node.target is getattr and node.args[1] in ("shape", "ndim")
 
 
 def binary_name(node: Any) -> str:

@@ -122,7 +122,7 @@ class _Inserter:
     def keeps(self, node: Any) -> None:
         """Let the result pass its input's observer again, if the input is observed."""
         source = node.args[0] if node.args else None
-        if source not in self.behind.values() or node.name not in self.floating:
+        if source is None or source not in self.behind.values() or node.name not in self.floating:
             return
         users = list(node.users)
         again = self._call(node, source.target)

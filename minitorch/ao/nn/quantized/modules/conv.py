@@ -19,7 +19,7 @@ from minitorch.ao.nn.quantized.modules.utils import (
 from minitorch.nn.modules.arguments import pair, single, triple
 from minitorch.nn.utils.fusion import fuse_conv_bn_weights
 
-__all__ = ["Conv1d", "Conv2d", "Conv3d"]
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 
 
 class _ConvNd(WeightedQuantizedModule):
@@ -44,10 +44,12 @@ class _ConvNd(WeightedQuantizedModule):
     _NNI_CONV_RELU_MODULE: Any = None
     _tuple: Any
     _operator = ""
+    _transposed = False
 
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
         groups: int = 1, bias: bool = True, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+        output_padding: Any = 0,
     ):  # fmt: skip
         super().__init__()
         if padding_mode not in ("zeros", "reflect"):
@@ -64,11 +66,12 @@ class _ConvNd(WeightedQuantizedModule):
         self.stride = self._tuple(stride)
         self.padding = padding if isinstance(padding, str) else self._tuple(padding)
         self.dilation = self._tuple(dilation)
-        self.transposed = False
-        self.output_padding = self._tuple(0)
+        self.transposed = self._transposed
+        self.output_padding = self._tuple(output_padding)
         self.groups = groups
         self.padding_mode = padding_mode
-        weight = zero_weight([out_channels, in_channels // groups, *self.kernel_size])
+        first, second = (in_channels, out_channels) if self._transposed else (out_channels, in_channels)
+        weight = zero_weight([first, second // groups, *self.kernel_size])
         self.set_weight_bias(weight, minitorch.zeros(out_channels, dtype=minitorch.float) if bias else None)
         self.scale = 1.0
         self.zero_point = 0
@@ -83,6 +86,8 @@ class _ConvNd(WeightedQuantizedModule):
         )
         if self.padding != self._tuple(0):
             text += f", padding={self.padding}"
+        if self.output_padding != self._tuple(0):
+            text += f", output_padding={self.output_padding}"
         if self.dilation != self._tuple(1):
             text += f", dilation={self.dilation}"
         if self.groups != 1:
@@ -100,15 +105,22 @@ class _ConvNd(WeightedQuantizedModule):
                     f"{type(self).__name__}: padding='same' of a kernel of even size is not the same on both sides; give numbers"
                 )
             return [t // 2 for t in total]
-        return list(self.padding)
+        return [int(p) for p in self.padding]
 
     def set_weight_bias(self, w: Any, b: Any) -> None:
         """Replace the weight (out, in / groups, ...) and the bias (out,) or None."""
-        prepack = getattr(minitorch.ops.quantized, f"conv{self._rank}d_prepack")
-        self._packed_params = prepack(w, b, list(self.stride), self._zero_padding(), list(self.dilation), self.groups)
+        geometry = [list(self.stride), self._zero_padding(), list(self.dilation)]
+        if self._transposed:
+            geometry.insert(2, list(self.output_padding))
+        self._packed_params = self._kernel("_prepack")(w, b, *geometry, self.groups)
+
+    def _kernel(self, suffix: str) -> Any:
+        """Return the operator of the packed parameters with a given end of its name."""
+        name = f"conv_transpose{self._rank}d" if self._transposed else f"conv{self._rank}d"
+        return getattr(minitorch.ops.quantized, name + suffix)
 
     def _weight_bias(self) -> tuple[Any, Any]:
-        return getattr(minitorch.ops.quantized, f"conv{self._rank}d_unpack")(self._packed_params)
+        return self._kernel("_unpack")(self._packed_params)
 
     def weight(self) -> Any:
         return self._weight_bias()[0]
@@ -127,8 +139,7 @@ class _ConvNd(WeightedQuantizedModule):
         return nn.functional.pad(input, sides, mode=self.padding_mode)
 
     def forward(self, input: Any) -> Any:
-        operator = getattr(minitorch.ops.quantized, f"conv{self._rank}d{self._operator}")
-        return operator(self._padded(input), self._packed_params, self.scale, self.zero_point)
+        return self._kernel(self._operator)(self._padded(input), self._packed_params, self.scale, self.zero_point)
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
         super()._apply(fn, recurse)
@@ -157,7 +168,7 @@ class _ConvNd(WeightedQuantizedModule):
         """Return the module for a prepared float or trained one."""
         source = mod
         if hasattr(mod, "weight_fake_quant"):
-            if isinstance(mod, cls._NNIQAT_CONV_BN_MODULE):
+            if cls._NNIQAT_CONV_BN_MODULE is not None and isinstance(mod, cls._NNIQAT_CONV_BN_MODULE):
                 bn = mod.bn
                 mod.weight, mod.bias = fuse_conv_bn_weights(
                     mod.weight, mod.bias, bn.running_mean, bn.running_var, bn.eps, bn.weight, bn.bias
@@ -177,8 +188,9 @@ class _ConvNd(WeightedQuantizedModule):
         if observer.dtype is not minitorch.qint8:
             raise AssertionError(f"{cls.__name__}: Weight observer must have a dtype of qint8, not {observer.dtype}")
         made = cls(
-            source.in_channels, source.out_channels, source.kernel_size, source.stride, source.padding, source.dilation,
-            source.groups, source.bias is not None, source.padding_mode,
+            source.in_channels, source.out_channels, source.kernel_size, stride=source.stride, padding=source.padding,
+            dilation=source.dilation, groups=source.groups, bias=source.bias is not None, padding_mode=source.padding_mode,
+            **({"output_padding": source.output_padding} if cls._transposed else {}),
         )  # fmt: skip
         bias = None if source.bias is None else source.bias.detach()
         made.set_weight_bias(quantize_weight(source.weight.detach().float(), observer), bias)
@@ -225,3 +237,50 @@ class Conv3d(_ConvNd):
     _FLOAT_MODULE = nn.Conv3d
     _NNIQAT_CONV_BN_MODULE = nniqat.ConvBn3d
     _NNI_CONV_RELU_MODULE = nni.ConvReLU3d
+
+
+class _ConvTransposeNd(_ConvNd):
+    """What quantized transposed convolutions share; their weight has one scale for all channels.
+
+    Parameters
+    ----------
+    in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation
+        As of `nn.ConvTranspose2d`.
+    padding_mode : {"zeros"}
+    """
+
+    _transposed = True
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
+        groups: int = 1, bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+    ):  # fmt: skip
+        if padding_mode != "zeros":
+            raise ValueError(f'{type(self).__name__}: Only "zeros" padding mode is supported, not {padding_mode!r}')
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, output_padding=output_padding
+        )
+
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """`nn.ConvTranspose1d` of quantized numbers; takes its arguments."""
+
+    _rank = 1
+    _tuple = staticmethod(single)
+    _FLOAT_MODULE = nn.ConvTranspose1d
+
+
+class ConvTranspose2d(_ConvTransposeNd):
+    """`nn.ConvTranspose2d` of quantized numbers; takes its arguments."""
+
+    _rank = 2
+    _tuple = staticmethod(pair)
+    _FLOAT_MODULE = nn.ConvTranspose2d
+
+
+class ConvTranspose3d(_ConvTransposeNd):
+    """`nn.ConvTranspose3d` of quantized numbers; takes its arguments."""
+
+    _rank = 3
+    _tuple = staticmethod(triple)
+    _FLOAT_MODULE = nn.ConvTranspose3d

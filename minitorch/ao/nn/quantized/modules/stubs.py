@@ -26,9 +26,9 @@ class Quantize(Module):
 
     def __init__(self, scale: Any, zero_point: Any, dtype: Any, factory_kwargs: dict | None = None):
         super().__init__()
-        given = {"device": (factory_kwargs or {}).get("device")}
-        self.register_buffer("scale", minitorch.tensor([float(scale)], **given))
-        self.register_buffer("zero_point", minitorch.tensor([int(zero_point)], dtype=minitorch.long, **given))
+        device = (factory_kwargs or {}).get("device")
+        self.register_buffer("scale", minitorch.tensor([float(scale)], device=device))
+        self.register_buffer("zero_point", minitorch.tensor([int(zero_point)], dtype=minitorch.long, device=device))
         self.dtype = dtype
 
     def forward(self, X: Any) -> Any:

@@ -53,9 +53,11 @@ class _ConvBnNd(FrozenBatchNorm, nn.modules.conv._ConvNd):
         groups: int = 1, bias: bool | None = None, padding_mode: str = "zeros", eps: float = 1e-05, momentum: float = 0.1,
         freeze_bn: bool = False, qconfig: Any = None,
     ):  # fmt: skip
-        super().__init__(
+        # That of the convolution, which stands behind this class among the bases.
+        convolution: Any = super()
+        convolution.__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bool(bias), padding_mode
-        )  # fmt: skip
+        )
         self.qconfig = required_qconfig(qconfig, type(self).__name__)
         self.bn = self._FLOAT_BN_MODULE(out_channels, eps, momentum, True, True)
         self.weight_fake_quant = qconfig.weight()

@@ -246,7 +246,8 @@ class RNNBase(Module):
         if getattr(mod, "proj_size", 0):
             raise NotImplementedError(f"{cls.__name__}.from_float: projections of the hidden state are not supported")
         dtype = mod.qconfig.weight().dtype
-        made = cls(
+        build: Any = cls
+        made = build(
             mod.input_size, mod.hidden_size, mod.num_layers, mod.bias, mod.batch_first, mod.dropout, mod.bidirectional,
             dtype=dtype,
         )  # fmt: skip
