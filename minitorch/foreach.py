@@ -1,7 +1,7 @@
 """Operators on lists of tensors, PyTorch's ``_foreach_*``: each does to every tensor what the operator of that name does to one.
 
-They are defined when the first of them is named (`dispatch.namespace.late_definitions`), as composites of those operators: autograd,
-modes and transforms see these.  A list must not be empty, and lists in one call must be of one length.
+They are defined when the first of them is named (`dispatch.namespace.late_definitions`), as composites of those
+operators: autograd, modes and transforms see these.  A list must not be empty, and lists in one call must be of one length.
 """
 
 from __future__ import annotations
