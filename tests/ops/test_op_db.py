@@ -51,7 +51,9 @@ def test_every_public_operator_has_a_record():
     where = families()
     for name, declaration in DECLARATIONS.items():
         basename = name.partition(".")[0]
-        if where.get(name) in OWN_TESTS or declaration.kind == "out" or not declaration.variants or basename in covered or basename in WITHOUT_RECORD:
+        if declaration.kind == "out" or not declaration.variants or basename in covered or basename in WITHOUT_RECORD:
+            continue
+        if where.get(name) in OWN_TESTS:
             continue
         if declaration.kind == "inplace" and declaration.functional:
             continue
