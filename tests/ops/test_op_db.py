@@ -33,21 +33,6 @@ WITHOUT_RECORD = {
         ),
         "of quantized tensors or for them: tests/quantized/quantized_cases.py has its calls",
     ),
-    **dict.fromkeys(
-        (
-            "_sparse_coo_tensor_unsafe", "_validate_sparse_coo_tensor_args", "_sparse_compressed_tensor_unsafe",
-            "_sparse_csr_tensor_unsafe", "_sparse_csc_tensor_unsafe", "_sparse_bsr_tensor_unsafe", "_sparse_bsc_tensor_unsafe",
-            "_validate_sparse_compressed_tensor_args", "_validate_sparse_csr_tensor_args", "_validate_sparse_csc_tensor_args",
-            "_validate_sparse_bsr_tensor_args", "_validate_sparse_bsc_tensor_args", "to_sparse", "_to_sparse", "to_sparse_csr",
-            "_to_sparse_csr", "to_sparse_csc", "_to_sparse_csc", "to_sparse_bsr", "_to_sparse_bsr", "to_sparse_bsc",
-            "_to_sparse_bsc", "to_dense", "_to_dense", "sparse_mask", "_sparse_mask_projection", "coalesce", "is_coalesced",
-            "_coalesced_", "_indices", "_values", "indices", "values", "crow_indices", "ccol_indices", "row_indices",
-            "col_indices", "sparse_dim", "dense_dim", "_dimI", "_dimV", "_nnz", "sparse_resize_", "sparse_resize_and_clear_",
-            "resize_as_sparse_", "smm", "sspaddmm", "hspmm", "_convert_indices_from_coo_to_csr",
-            "_convert_indices_from_csr_to_coo",
-        ),
-        "of sparse tensors, or makes them: tests/sparse has its calls, in every layout",
-    ),
 }
 # Families whose arguments a record cannot make, and the tests of their operators.
 OWN_TESTS = {"sparse": "tests/sparse"}
