@@ -100,6 +100,8 @@ def sparse_coo_tensor(
         return _finished(result, requires_grad)
     values = _pinned(_values_of(values, dtype, device), pin_memory)
     indices = _pinned(_indices_of(indices, values).to(int64), pin_memory)
+    if not values.ndim:  # a number, the value of the only place
+        values = values.unsqueeze(0)
     return _finished(coo_checked(indices, values, size, is_coalesced, check_invariants), requires_grad)
 
 

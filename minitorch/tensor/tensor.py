@@ -16,6 +16,7 @@ from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, CONJUGATE, NEGATIVE, PYT
 from minitorch.dispatch.transforms import inside_transforms
 from minitorch.tensor import exchange, indexing, memory, subclass
 from minitorch.tensor.base import TensorBase, VersionCounter, bare_copy, set_classes
+from minitorch.tensor.components import tensor_of
 from minitorch.tensor.operators import F
 from minitorch.tensor.subclass import class_keys
 from minitorch.tensor.wrapper import WrapperHandle, host_array
@@ -306,10 +307,14 @@ class Tensor(TensorBase):
 
     def is_pinned(self) -> bool:
         """Return whether it is in memory of the host that a CUDA device reads by itself."""
+        if self.key_set & SPARSE:
+            return all(part.is_pinned() for part in self.handle.components())
         return "cuda" in exchange.EXCHANGES and exchange.EXCHANGES["cuda"].is_pinned(self)
 
     def pin_memory(self, device: Any = None) -> Tensor:
         """Return its elements in pinned memory, from which ``to("cuda", non_blocking=True)`` does not wait."""
+        if self.key_set & SPARSE:
+            return tensor_of(self.handle.with_components(tuple([part.pin_memory() for part in self.handle.components()])))
         reads_alike = self.key_set & (CONJUGATE | NEGATIVE | ZERO_TENSOR) == 0
         return exchange.of_cuda().pin(self if reads_alike else F.clone(self))
 

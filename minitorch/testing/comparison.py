@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from minitorch.core.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from minitorch.core.promotion import promote_types
 from minitorch.tensor.base import TensorBase
 from minitorch.tensor.creation import as_tensor
@@ -166,7 +167,37 @@ def _compare_tensors(actual: Any, expected: Any, options: _Options) -> None:
             raise _Difference(f"The values for attribute {name!r} do not match: {one} != {other}.")
     if actual.is_meta or expected.is_meta:
         return
-    rtol, atol = options.tolerances(actual.dtype.name, expected.dtype.name)
+    if actual.layout is strided and expected.layout is strided:
+        _compare_dense(actual, expected, options)
+    elif actual.layout is not expected.layout:
+        _compare_dense(actual.detach().to_dense(), expected.detach().to_dense(), options)
+    else:
+        _compare_sparse(actual.detach(), expected.detach(), options)
+
+
+def _compare_sparse(actual: Any, expected: Any, options: _Options) -> None:
+    """Compare tensors of one sparse layout: indices have to be equal, and values close."""
+    layout = actual.layout
+    kind = f"Sparse {layout.name.removeprefix('sparse_').upper()}"
+    if actual._nnz() != expected._nnz():
+        raise _Difference(
+            f"The number of specified values in {kind[0].lower()}{kind[1:]} tensors does not match: {actual._nnz()} != "
+            f"{expected._nnz()}"
+        )
+    names = {
+        sparse_coo: ("_indices", "_values"),
+        sparse_csr: ("crow_indices", "col_indices", "values"), sparse_bsr: ("crow_indices", "col_indices", "values"),
+        sparse_csc: ("ccol_indices", "row_indices", "values"), sparse_bsc: ("ccol_indices", "row_indices", "values"),
+    }[layout]  # fmt: skip
+    for name in names:
+        _compare_dense(getattr(actual, name)(), getattr(expected, name)(), options, f"{kind} {name.lstrip('_')}")
+
+
+def _compare_dense(actual: Any, expected: Any, options: _Options, what: str = "Tensor-likes") -> None:
+    if "indices" in what:
+        rtol, atol = 0.0, 0.0
+    else:
+        rtol, atol = options.tolerances(actual.dtype.name, expected.dtype.name)
     one, other = _array(actual), _array(expected)
     if actual.dtype is not expected.dtype:
         common = promote_types(actual.dtype, expected.dtype).np
@@ -174,14 +205,14 @@ def _compare_tensors(actual: Any, expected: Any, options: _Options) -> None:
     if one.dtype.kind in "biu" and one.dtype != np.uint64:
         one, other = one.astype(np.int64), other.astype(np.int64)
     with np.errstate(all="ignore"):
-        _compare_arrays(one, other, rtol, atol, options.equal_nan)
+        _compare_arrays(one, other, rtol, atol, options.equal_nan, what)
 
 
 def _array(tensor: TensorBase) -> Any:
     return host_array(tensor)
 
 
-def _compare_arrays(actual: Any, expected: Any, rtol: float, atol: float, equal_nan: bool) -> None:
+def _compare_arrays(actual: Any, expected: Any, rtol: float, atol: float, equal_nan: bool, what: str) -> None:
     exact = rtol == atol == 0
     close = actual == expected
     if equal_nan:
@@ -204,7 +235,7 @@ def _compare_arrays(actual: Any, expected: Any, rtol: float, atol: float, equal_
     ratios = np.divide(distances_as_float, sizes)
     wrong = int(close.size - np.count_nonzero(close))
     lines = [
-        f"Tensor-likes are not {'equal' if exact else 'close'}!\n",
+        f"{what} are not {'equal' if exact else 'close'}!\n",
         f"Mismatched elements: {wrong} / {close.size} ({wrong / close.size:.1%})",
     ]
     for name, values, limit in (("absolute", distances, atol), ("relative", ratios, rtol)):

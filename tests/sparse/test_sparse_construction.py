@@ -235,3 +235,24 @@ def test_constructors_make_what_pytorch_makes(case, torch):
         warnings.simplefilter("ignore")
         expected = outcome(torch)
     assert outcome(minitorch) == expected
+
+
+_UNCHECKED = {
+    "coo": lambda: minitorch._sparse_coo_tensor_unsafe(minitorch.tensor([[0, 9**9]]), minitorch.ones(2), [3]),
+    "coo, negative": lambda: minitorch._sparse_coo_tensor_unsafe(minitorch.tensor([[0, -(9**9)]]), minitorch.ones(2), [3]),
+    "coo, coalesced": lambda: minitorch.sparse_coo_tensor(
+        [[0, 9**9]], [1.0, 2.0], (3,), is_coalesced=True, check_invariants=False
+    ),
+    "column": lambda: minitorch.sparse_csr_tensor([0, 1, 2], [0, 9**9], [1.0, 2.0], (2, 2), check_invariants=False),
+    "offsets": lambda: minitorch.sparse_csr_tensor([0, 9**9, 2], [0, 1], [1.0, 2.0], (2, 2), check_invariants=False),
+    "offsets, negative": lambda: minitorch.sparse_csr_tensor([0, -5, 2], [0, 1], [1.0, 2.0], (2, 2), check_invariants=False),
+    "offsets, too many": lambda: minitorch.sparse_csr_tensor([0, 1, 9], [0, 1], [1.0, 2.0], (2, 2), check_invariants=False),
+}
+
+
+@pytest.mark.parametrize("case", _UNCHECKED)
+def test_what_was_not_checked_raises_where_it_is_used(case):
+    x = _UNCHECKED[case]()
+    for use in (lambda: x.to_dense(), lambda: minitorch.ones(tuple(x.shape)).sparse_mask(x)):
+        with pytest.raises((RuntimeError, IndexError)):
+            use()

@@ -112,6 +112,15 @@ _CALLS = {
     "mask uncoalesced": lambda t, d: d.to_sparse().sparse_mask(t.sparse_coo_tensor([[0, 0], [2, 2]], [1.0, 1.0], (4, 4))),
     "mask of a dtype": lambda t, d: d.double().sparse_mask(d.to_sparse()),
     "projection": lambda t, d: d.to_sparse()._sparse_mask_projection(d.t().to_sparse()),
+    "rows to offsets": lambda t, d: t._convert_indices_from_coo_to_csr(t.tensor([0, 0, 2]), 4, out_int32=True),
+    "offsets to rows": lambda t, d: t._convert_indices_from_csr_to_coo(t.tensor([0, 2, 3]), t.tensor([0, 1, 0])),
+    "offsets to columns": lambda t, d: t._convert_indices_from_csr_to_coo(
+        t.tensor([0, 2, 3]), t.tensor([0, 1, 0]), transpose=True
+    ),
+    "offsets of batches": lambda t, d: t._convert_indices_from_csr_to_coo(
+        t.tensor([[0, 2, 3], [0, 1, 3]]), t.tensor([[0, 1, 0], [1, 0, 1]])
+    ),
+    "dimensions of dense": lambda t, d: t.tensor([d.sparse_dim(), d.dense_dim()]),
     "item": lambda t, d: t.tensor(t.sparse_coo_tensor([[0, 0]], [1.0, 2.0], (1,)).item()),
     # errors
     "sparse_dim 0": lambda t, d: d.to_sparse(0),
@@ -126,6 +135,7 @@ _CALLS = {
     "batches differ": lambda t, d: t.stack([d, d * 0]).to_sparse_csr(),
     "mask of another size": lambda t, d: t.ones(3, 3).sparse_mask(d.to_sparse()),
     "values of dense": lambda t, d: d.values(),
+    "is_coalesced of dense": lambda t, d: d.is_coalesced(),
     "indices of csr": lambda t, d: d.to_sparse_csr().indices(),
     "crow_indices of csc": lambda t, d: d.to_sparse_csc().crow_indices(),
     "crow_indices of coo": lambda t, d: d.to_sparse().crow_indices(),

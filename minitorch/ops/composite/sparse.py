@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from minitorch.core.dtype import int64
+from minitorch.core.dtype import int32, int64
 from minitorch.core.layout import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, strided
 from minitorch.ops import functions as F
 from minitorch.ops.composite.registry import composite_explicit, composite_implicit
@@ -233,6 +233,59 @@ def to_dense(self, dtype=None, *, masked_grad=None):
     if self.layout is strided:
         return self if dtype is None else self.to(dtype)
     return F._to_dense(self, dtype, masked_grad)
+
+
+@composite_explicit("sparse_dim")
+def sparse_dim_of_dense(self):
+    return 0
+
+
+@composite_explicit("dense_dim")
+def dense_dim_of_dense(self):
+    return self.ndim
+
+
+def _refuse_part(name, wanted):
+    @composite_explicit(name)
+    def refuse(self):
+        raise RuntimeError(f"{name}(): expected a tensor of layout {wanted}, but its layout is {self.layout}; convert it first")
+
+
+for _name, _wanted in (
+    ("is_coalesced", "sparse_coo (to_sparse())"), ("indices", "sparse_coo (to_sparse())"), ("values", "that is sparse"),
+    ("crow_indices", "sparse_csr or sparse_bsr (to_sparse_csr())"),
+    ("col_indices", "sparse_csr or sparse_bsr (to_sparse_csr())"),
+    ("ccol_indices", "sparse_csc or sparse_bsc (to_sparse_csc())"),
+    ("row_indices", "sparse_csc or sparse_bsc (to_sparse_csc())"),
+):  # fmt: skip
+    _refuse_part(_name, _wanted)
+
+
+@composite_explicit("_convert_indices_from_coo_to_csr")
+def convert_indices_from_coo_to_csr(self, size, *, out_int32=False):
+    check(self.ndim == 1, f"_convert_indices_from_coo_to_csr(): indices must be 1-dimensional, but have shape {list(self.shape)}")
+    offsets = _kernels("convert").offsets_of(self, size)
+    return offsets.to(int32) if out_int32 else offsets
+
+
+@composite_explicit("_convert_indices_from_csr_to_coo")
+def convert_indices_from_csr_to_coo(crow_indices, col_indices, *, out_int32=False, transpose=False):
+    convert = _kernels("convert")
+    batches, nnz = tuple(col_indices.shape[:-1]), col_indices.shape[-1]
+    check(
+        tuple(crow_indices.shape[:-1]) == batches,
+        f"_convert_indices_from_csr_to_coo(): batches differ: {list(crow_indices.shape)} and {list(col_indices.shape)}",
+    )
+    rows, count = crow_indices.shape[-1] - 1, convert.product(batches)
+    offsets = F.reshape(crow_indices, [count, rows + 1])
+    counts = F.reshape(F.sub(F.slice(offsets, 1, 1), F.slice(offsets, 1, 0, -1)), [count * rows])
+    numbers = F.arange(count * rows, dtype=int64, device=counts.device)
+    flat = F.repeat_interleave(numbers, counts, output_size=count * nnz)
+    row, column = F.remainder(flat, max(rows, 1)), F.reshape(col_indices, [count * nnz])
+    places = [column, row] if transpose else [row, column]
+    if batches:
+        places = [*F.unbind(convert.coordinates(F.floor_divide(flat, max(rows, 1)), batches)), *places]
+    return F.stack([t.to(int32 if out_int32 else int64) for t in places])
 
 
 @composite_implicit("coalesce")

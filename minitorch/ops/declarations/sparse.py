@@ -269,12 +269,12 @@ operator(
 )
 operator(
     "_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor",
-    variants=0,
+    variants=FUNCTION,
 )
 operator(
     "_convert_indices_from_csr_to_coo(Tensor crow_indices, Tensor col_indices, *, bool out_int32=False, "
     "bool transpose=False) -> Tensor",
-    variants=0,
+    variants=FUNCTION,
 )
 operator(
     "embedding_sparse_backward(Tensor grad, Tensor indices, int num_weights, int padding_idx, bool "
