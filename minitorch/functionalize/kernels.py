@@ -24,6 +24,7 @@ from minitorch.core.meta_array import MetaArray, contiguous_strides
 from minitorch.dispatch.keys import FUNCTIONALIZE
 from minitorch.dispatch.operator import OPERATORS, Kernel, Operator
 from minitorch.functionalize.auto import auto_functionalized, can_be_functionalized, written_names
+from minitorch.functionalize.inverses import INVERSES
 from minitorch.functionalize.layout import copied_in_order, dense_order, result_geometries, same_layout, tensors_in
 from minitorch.functionalize.levels import below, current_level, takes_custom_operators
 from minitorch.functionalize.wrapper import (
@@ -312,6 +313,18 @@ class CompositeKernel(Kernel):
         return self.kernel.run(op, entry, args, kwargs)
 
 
+class RefusedKernel(Kernel):
+    """Operators that show the parts of sparse tensors, or change how many there are: these are not followed."""
+
+    __slots__ = ()
+
+    def run(self, op: Any, entry: Any, args: tuple, kwargs: dict | None) -> Any:
+        raise RuntimeError(
+            f"{op.qualname}: functionalization does not follow the parts of sparse tensors (layout {args[0].layout}), nor "
+            "changes of their size. Take them outside of the function, or compute with to_dense()."
+        )
+
+
 class MutatingKernel(Kernel):
     """Operators that write into several arguments, or into lists.
 
@@ -544,10 +557,13 @@ def kernel_of(op: Operator) -> Kernel:
         return OutKernel(explicit) if isinstance(explicit, DerivedOut) else CompositeKernel(explicit)
     if declaration.kind == "inplace":
         if declaration.functional is None:
-            return CompositeKernel(explicit)  # detach_, whose work is done above
+            # detach_, whose work is done above; or sparse_resize_ and its kind
+            return RefusedKernel(None) if explicit is None else CompositeKernel(explicit)
         functional = OPERATORS["aten::" + declaration.functional]
         return InplaceViewKernel(functional) if is_view(DECLARATIONS[declaration.functional]) else InplaceKernel(functional)
-    return ViewKernel() if is_view(declaration) else OutOfPlaceKernel()
+    if not is_view(declaration):
+        return OutOfPlaceKernel()
+    return ViewKernel() if name in INVERSES else RefusedKernel(None)
 
 
 class Fallback(Kernel):
