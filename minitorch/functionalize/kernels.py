@@ -63,6 +63,13 @@ FUNCTIONAL_FORMS = {
 _RANDOM_FORMS = frozenset(
     ("cauchy", "exponential", "geometric", "log_normal", "normal_functional", "random", "uniform")
 )
+# Views in name of what a sparse tensor consists of.
+PARTS = frozenset(
+    (
+        "_indices", "_values", "_sparse_broadcast_to", "ccol_indices", "col_indices", "crow_indices", "indices", "row_indices",
+        "values",
+    )
+)  # fmt: skip
 MUTATING_FORMS = {
     "_amp_foreach_non_finite_check_and_unscale_": "_amp_foreach_non_finite_check_and_unscale",
     "_amp_update_scale_": "_amp_update_scale",
@@ -149,6 +156,27 @@ class OutOfPlaceKernel(Kernel):
         if any(lies_elsewhere(t, level) for t in tensors):
             return wrapped(result, level, iter(result_geometries(op, args, kwargs)))
         return wrapped(result, level)
+
+
+class PartKernel(OutOfPlaceKernel):
+    """What returns a part of a sparse tensor, its values or indices: a new value, as nothing says how to put it back."""
+
+    __slots__ = ()
+
+
+class UnwritableKernel(Kernel):
+    """Operators that change what a sparse tensor consists of, and have no functional form."""
+
+    __slots__ = ()
+
+    def run(self, op: Any, entry: Any, args: tuple, kwargs: dict | None) -> Any:
+        level = current_level()
+        if not any_functional(tensors_in((*args, *(kwargs or {}).values())), level):
+            return call_below(op, args, kwargs, level)
+        raise RuntimeError(
+            f"{op.qualname}: it changes what a sparse tensor consists of, which functionalization cannot follow. Make a new "
+            "tensor with a constructor, such as sparse_coo_tensor()."
+        )
 
 
 class ViewKernel(Kernel):
@@ -544,9 +572,12 @@ def kernel_of(op: Operator) -> Kernel:
         return OutKernel(explicit) if isinstance(explicit, DerivedOut) else CompositeKernel(explicit)
     if declaration.kind == "inplace":
         if declaration.functional is None:
-            return CompositeKernel(explicit)  # detach_, whose work is done above
+            # With a composite it is detach_, whose work is done above.
+            return UnwritableKernel() if explicit is None else CompositeKernel(explicit)
         functional = OPERATORS["aten::" + declaration.functional]
         return InplaceViewKernel(functional) if is_view(DECLARATIONS[declaration.functional]) else InplaceKernel(functional)
+    if name in PARTS:
+        return PartKernel()
     return ViewKernel() if is_view(declaration) else OutOfPlaceKernel()
 
 

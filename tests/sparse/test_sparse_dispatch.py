@@ -185,3 +185,18 @@ def test_operators_with_sparse_kernels_have_them_for_every_backend():
         op = OPERATORS[f"aten::{name}"]
         for backend in ("CPU", "CUDA", "XPU", "Meta", "PrivateUse1"):
             assert op.kernels.get(f"Sparse{backend}"), (name, backend)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_functionalization(layout):
+    """Parts of a sparse tensor are new values there, and what would change its places is refused."""
+    from minitorch.func import functionalize
+
+    x = sample("plain", layout)
+    expected = dense_of("plain")
+    assert_close(functionalize(lambda t: t.to_dense().mul_(2))(x), 2 * expected)
+    assert_close(functionalize(lambda t: in_layout(t, layout).values().mul_(2))(expected), 2 * x.values())
+    assert_close(x.to_dense(), expected)
+    if layout == "sparse_coo":
+        with pytest.raises(RuntimeError, match="sparse_resize_"):
+            functionalize(lambda t: t.sparse_resize_((5, 5), 2, 0))(x)
