@@ -200,3 +200,24 @@ def test_functionalization(layout):
     if layout == "sparse_coo":
         with pytest.raises(RuntimeError, match="sparse_resize_"):
             functionalize(lambda t: t.sparse_resize_((5, 5), 2, 0))(x)
+
+
+def test_traces():
+    """Traces take sparse inputs; compiled graphs take those of coordinates, and refuse the others with what to do."""
+    from minitorch._functorch.aot_autograd import aot_function
+    from minitorch.fx.experimental.proxy_tensor import make_fx
+
+    def function(t):
+        return t.to_dense() ** 2
+
+    for layout in LAYOUTS:
+        x = sample("plain", layout)
+        for mode in ("real", "fake"):
+            assert_close(make_fx(function, tracing_mode=mode)(x)(x), function(x))
+    compiled = aot_function(function, fw_compiler=lambda graph, inputs: graph)
+    leaf = sample("plain", "sparse_coo").requires_grad_()
+    compiled(leaf).sum().backward()
+    assert leaf.grad.layout is minitorch.sparse_coo
+    assert_close(leaf.grad.to_dense(), 2 * dense_of("plain"))
+    with pytest.raises(NotImplementedError, match=r"to_sparse\(\)"):
+        compiled(sample("plain", "sparse_csr"))
