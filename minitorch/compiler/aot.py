@@ -23,6 +23,7 @@ from minitorch.compiler.passes import clean
 from minitorch.compiler.runtime import as_boxed, make_function, run_graph
 from minitorch.compiler.sizes import SizeCheck, with_sizes
 from minitorch.compiler.tracing import no_modes, trace_forward, trace_joint, tracing_values
+from minitorch.core.layout import sparse_coo, strided
 from minitorch.core.pytree import TreeSpec, tree_flatten, tree_unflatten
 from minitorch.dispatch.keys import AUTOCAST_KEYS, FUNCTIONALIZE, FUNCTORCH_KEYS
 from minitorch.dispatch.local_state import current
@@ -249,7 +250,13 @@ def _key(leaves: Sequence[Any], spec: TreeSpec, dynamic: bool) -> tuple:
             memory = cells.setdefault(id(leaf) if cell is None else id(cell), len(cells))
             geometry: Any = leaf.ndim
             if not dynamic:
-                geometry = (tuple(leaf.shape), leaf.stride(), 0 if cell is None else leaf.storage_offset())
+                if leaf.layout not in (strided, sparse_coo):
+                    raise NotImplementedError(
+                        f"AOT autograd: an input has layout {leaf.layout}, and there are no graphs of such inputs. Pass its "
+                        "parts and make it inside of the function, or pass to_sparse() or to_dense() of it."
+                    )
+                steps = leaf.stride() if leaf.layout is strided else leaf._nnz()
+                geometry = (tuple(leaf.shape), steps, 0 if cell is None else leaf.storage_offset())
             parts.append((
                 type(leaf), geometry, leaf.dtype, leaf.device, leaf.key_set, leaf.requires_grad, leaf.is_leaf, same, memory,
             ))  # fmt: skip

@@ -24,7 +24,6 @@ from minitorch.core.meta_array import MetaArray, contiguous_strides
 from minitorch.dispatch.keys import FUNCTIONALIZE
 from minitorch.dispatch.operator import OPERATORS, Kernel, Operator
 from minitorch.functionalize.auto import auto_functionalized, can_be_functionalized, written_names
-from minitorch.functionalize.inverses import INVERSES
 from minitorch.functionalize.layout import copied_in_order, dense_order, result_geometries, same_layout, tensors_in
 from minitorch.functionalize.levels import below, current_level, takes_custom_operators
 from minitorch.functionalize.wrapper import (
@@ -64,6 +63,13 @@ FUNCTIONAL_FORMS = {
 _RANDOM_FORMS = frozenset(
     ("cauchy", "exponential", "geometric", "log_normal", "normal_functional", "random", "uniform")
 )
+# Views in name of what a sparse tensor consists of.
+PARTS = frozenset(
+    (
+        "_indices", "_values", "_sparse_broadcast_to", "ccol_indices", "col_indices", "crow_indices", "indices", "row_indices",
+        "values",
+    )
+)  # fmt: skip
 MUTATING_FORMS = {
     "_amp_foreach_non_finite_check_and_unscale_": "_amp_foreach_non_finite_check_and_unscale",
     "_amp_update_scale_": "_amp_update_scale",
@@ -150,6 +156,27 @@ class OutOfPlaceKernel(Kernel):
         if any(lies_elsewhere(t, level) for t in tensors):
             return wrapped(result, level, iter(result_geometries(op, args, kwargs)))
         return wrapped(result, level)
+
+
+class PartKernel(OutOfPlaceKernel):
+    """What returns a part of a sparse tensor, its values or indices: a new value, as nothing says how to put it back."""
+
+    __slots__ = ()
+
+
+class UnwritableKernel(Kernel):
+    """Operators that change what a sparse tensor consists of, and have no functional form."""
+
+    __slots__ = ()
+
+    def run(self, op: Any, entry: Any, args: tuple, kwargs: dict | None) -> Any:
+        level = current_level()
+        if not any_functional(tensors_in((*args, *(kwargs or {}).values())), level):
+            return call_below(op, args, kwargs, level)
+        raise RuntimeError(
+            f"{op.qualname}: it changes what a sparse tensor consists of, which functionalization cannot follow. Make a new "
+            "tensor with a constructor, such as sparse_coo_tensor()."
+        )
 
 
 class ViewKernel(Kernel):
@@ -311,18 +338,6 @@ class CompositeKernel(Kernel):
 
     def run(self, op: Any, entry: Any, args: tuple, kwargs: dict | None) -> Any:
         return self.kernel.run(op, entry, args, kwargs)
-
-
-class RefusedKernel(Kernel):
-    """Operators that show the parts of sparse tensors, or change how many there are: these are not followed."""
-
-    __slots__ = ()
-
-    def run(self, op: Any, entry: Any, args: tuple, kwargs: dict | None) -> Any:
-        raise RuntimeError(
-            f"{op.qualname}: functionalization does not follow the parts of sparse tensors (layout {args[0].layout}), nor "
-            "changes of their size. Take them outside of the function, or compute with to_dense()."
-        )
 
 
 class MutatingKernel(Kernel):
@@ -557,13 +572,13 @@ def kernel_of(op: Operator) -> Kernel:
         return OutKernel(explicit) if isinstance(explicit, DerivedOut) else CompositeKernel(explicit)
     if declaration.kind == "inplace":
         if declaration.functional is None:
-            # detach_, whose work is done above; or sparse_resize_ and its kind
-            return RefusedKernel(None) if explicit is None else CompositeKernel(explicit)
+            # With a composite it is detach_, whose work is done above.
+            return UnwritableKernel() if explicit is None else CompositeKernel(explicit)
         functional = OPERATORS["aten::" + declaration.functional]
         return InplaceViewKernel(functional) if is_view(DECLARATIONS[declaration.functional]) else InplaceKernel(functional)
-    if not is_view(declaration):
-        return OutOfPlaceKernel()
-    return ViewKernel() if name in INVERSES else RefusedKernel(None)
+    if name in PARTS:
+        return PartKernel()
+    return ViewKernel() if is_view(declaration) else OutOfPlaceKernel()
 
 
 class Fallback(Kernel):

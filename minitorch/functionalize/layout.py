@@ -23,6 +23,7 @@ from minitorch.dispatch.tensor_keys import tensor_keys
 from minitorch.ops import functions as F
 from minitorch.ops.shapes.geometry import infer_size, view_strides
 from minitorch.tensor.base import TensorBase, make_storage, new_tensor
+from minitorch.tensor.components import ComponentHandle
 from minitorch.tensor.memory import memory_holder, memory_of
 from minitorch.tensor.wrapper import WrapperHandle
 
@@ -35,6 +36,8 @@ def geometry_of(value: Any) -> MetaArray:
     handle = value.handle
     if isinstance(handle, MetaArray):
         return handle
+    if isinstance(handle, ComponentHandle):  # it may have no strides
+        return MetaArray(tuple(handle.shape), handle.dtype)
     geometry = getattr(handle, "geometry", None)  # of a functional tensor at another level
     if geometry is not None:
         return geometry
@@ -97,6 +100,8 @@ def tensors_in(values: Any) -> list[TensorBase]:
 
 def same_layout(handle: Any, geometry: MetaArray) -> bool:
     """Return whether two arrays of one shape have the same strides, as far as those matter."""
+    if isinstance(handle, ComponentHandle):
+        return True
     if tuple(handle.shape) != geometry.shape:
         return False
     return geometry.size == 0 or all(

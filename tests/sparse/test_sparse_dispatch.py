@@ -185,3 +185,39 @@ def test_operators_with_sparse_kernels_have_them_for_every_backend():
         op = OPERATORS[f"aten::{name}"]
         for backend in ("CPU", "CUDA", "XPU", "Meta", "PrivateUse1"):
             assert op.kernels.get(f"Sparse{backend}"), (name, backend)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_functionalization(layout):
+    """Parts of a sparse tensor are new values there, and what would change its places is refused."""
+    from minitorch.func import functionalize
+
+    x = sample("plain", layout)
+    expected = dense_of("plain")
+    assert_close(functionalize(lambda t: t.to_dense().mul_(2))(x), 2 * expected)
+    assert_close(functionalize(lambda t: in_layout(t, layout).values().mul_(2))(expected), 2 * x.values())
+    assert_close(x.to_dense(), expected)
+    if layout == "sparse_coo":
+        with pytest.raises(RuntimeError, match="sparse_resize_"):
+            functionalize(lambda t: t.sparse_resize_((5, 5), 2, 0))(x)
+
+
+def test_traces():
+    """Traces take sparse inputs; compiled graphs take those of coordinates, and refuse the others with what to do."""
+    from minitorch._functorch.aot_autograd import aot_function
+    from minitorch.fx.experimental.proxy_tensor import make_fx
+
+    def function(t):
+        return t.to_dense() ** 2
+
+    for layout in LAYOUTS:
+        x = sample("plain", layout)
+        for mode in ("real", "fake"):
+            assert_close(make_fx(function, tracing_mode=mode)(x)(x), function(x))
+    compiled = aot_function(function, fw_compiler=lambda graph, inputs: graph)
+    leaf = sample("plain", "sparse_coo").requires_grad_()
+    compiled(leaf).sum().backward()
+    assert leaf.grad.layout is minitorch.sparse_coo
+    assert_close(leaf.grad.to_dense(), 2 * dense_of("plain"))
+    with pytest.raises(NotImplementedError, match=r"to_sparse\(\)"):
+        compiled(sample("plain", "sparse_csr"))

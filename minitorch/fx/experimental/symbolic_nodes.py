@@ -12,6 +12,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from minitorch.core.layout import strided
 from minitorch.core.symbolic import Symbolic, is_symbolic
 from minitorch.dispatch.namespace import OpOverload, ops
 from minitorch.fx.proxy import Proxy
@@ -35,7 +36,7 @@ class Symbols:
         handle = tensor.handle
         for dim, size in enumerate(handle.shape):
             self._note(size, proxy, ops.aten.sym_size.int, (dim,))
-        if any(is_symbolic(step) for step in handle.strides):
+        if tensor.layout is strided and any(is_symbolic(step) for step in handle.strides):  # type: ignore[attr-defined]
             for dim, step in enumerate(tensor.stride()):
                 self._note(step, proxy, ops.aten.sym_stride.int, (dim,))
             self._note(tensor.storage_offset(), proxy, ops.aten.sym_storage_offset.default, ())

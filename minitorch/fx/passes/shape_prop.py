@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from minitorch.core.dtype import dtype as dtype_class
+from minitorch.core.layout import strided
 from minitorch.core.memory_format import channels_last, channels_last_3d, contiguous_format, memory_format
 from minitorch.core.size import Size
 from minitorch.core.symbolic import is_symbolic
@@ -40,6 +41,8 @@ def extract_tensor_metadata(result: Tensor, include_contiguity: bool = True) -> 
         Say the memory format too; it stays open for a tensor with symbolic sizes, as asking would decide these.
     """
     found = None
+    if result.layout is not strided:
+        return TensorMetadata(result.shape, result.dtype, result.requires_grad, (), None, False, {})
     if include_contiguity and not any(map(is_symbolic, (*result.shape, *result.stride()))):
         for layout, rank in ((contiguous_format, None), (channels_last, 4), (channels_last_3d, 5)):
             if rank in (None, result.ndim) and result.is_contiguous(memory_format=layout):
