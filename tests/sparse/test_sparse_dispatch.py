@@ -15,8 +15,6 @@ from minitorch.dispatch.operator import OPERATORS
 from minitorch.testing import assert_close
 
 CPU = ("ADInplaceOrView", "AutogradCPU", "AutocastCPU")
-HAS = None
-
 
 
 def names_of(tensor):
