@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from minitorch.fake.fake_tensor import FakeTensor
 from minitorch.fake.mode import FakeTensorMode
 from minitorch.functorch.module_state import functional_call
 from minitorch.modes.dispatch_mode import TorchDispatchMode
+from minitorch.nn.modules.lazy import is_lazy
 from minitorch.nn.modules.module import Module
 from minitorch.tensor.base import TensorBase
 from minitorch.utils.debug.values import tensors_in
@@ -216,11 +218,15 @@ def summary(
         raise ValueError(
             "summary(): pass either input_size, a shape (or a list of shapes), or input_data, but not both"
         )
+    if not isinstance(model, Module):
+        raise TypeError(f"summary(): the model is an nn.Module, not a {type(model).__name__}")
     mode = _mode_of(model)
     if input_size is not None:
         args, kwargs = _made_inputs(model, mode, input_size, dtypes, device), {}
     else:
         args, kwargs = _given_inputs(mode, input_data)
+    if any([is_lazy(tensor) for tensor in (*model.parameters(), *model.buffers())]):
+        model = _with_shapes(model, mode, args, kwargs)
     input_bytes = sum(tensor.nbytes for tensor in tensors_in((args, kwargs)))
     state = {
         name: tensor if isinstance(tensor, FakeTensor) else mode.from_tensor(tensor)
@@ -246,6 +252,14 @@ def summary(
         for handle in handles:
             handle.remove()
     return ModelSummary(model, rows, input_bytes, depth)
+
+
+def _with_shapes(model: Module, mode: FakeTensorMode, args: tuple, kwargs: dict[str, Any]) -> Module:
+    """Return a copy of a model with lazy parameters, which are fake tensors of the shapes that the inputs ask for."""
+    model = copy.deepcopy(model)
+    with mode, minitorch.no_grad():
+        model(*args, **kwargs)
+    return model
 
 
 def _mode_of(model: Module) -> FakeTensorMode:

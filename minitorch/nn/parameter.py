@@ -104,6 +104,15 @@ class UninitializedParameter(Parameter):
         self.data = empty(shape, device=device or self.device, dtype=dtype or self.dtype)
         self.__class__ = Parameter  # type: ignore[assignment]
 
+    def __deepcopy__(self, memo: dict) -> UninitializedParameter:
+        found = memo.get(id(self))
+        if found is None:
+            found = memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
+        return found
+
+    def __reduce_ex__(self, protocol: int) -> Any:
+        return UninitializedParameter, (self.requires_grad, self.device, self.dtype)
+
     def __repr__(self, **kwargs: Any) -> str:
         return "<UninitializedParameter>"
 
@@ -127,6 +136,16 @@ class UninitializedBuffer(Tensor):
 
         self.data = empty(shape, device=device or self.device, dtype=dtype or self.dtype)
         self.__class__ = Tensor  # type: ignore[assignment]
+
+    def __deepcopy__(self, memo: dict) -> UninitializedBuffer:
+        found = memo.get(id(self))
+        if found is None:
+            found = type(self)(self.requires_grad, self.device, self.dtype, self.persistent)
+            memo[id(self)] = found
+        return found
+
+    def __reduce_ex__(self, protocol: int) -> Any:
+        return UninitializedBuffer, (self.requires_grad, self.device, self.dtype, self.persistent)
 
     def __repr__(self, **kwargs: Any) -> str:
         return "<UninitializedBuffer>"

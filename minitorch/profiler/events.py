@@ -8,7 +8,7 @@ Note [Times of an event]
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -169,6 +169,14 @@ class FunctionEvent(_Times):
         """Microseconds without the events inside."""
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
+    def _with_those_inside(self) -> Iterator[FunctionEvent]:
+        """Yield the event and all inside of it, however deep they are."""
+        waiting = [self]
+        while waiting:
+            event = waiting.pop()
+            yield event
+            waiting += event.cpu_children
+
     @property
     def self_device_time_total(self) -> float:
         """Microseconds that a device took for kernels that the event itself started."""
@@ -177,19 +185,19 @@ class FunctionEvent(_Times):
     @property
     def device_time_total(self) -> float:
         """Microseconds that a device took for this event and those inside."""
-        return self.self_device_time_total + sum(child.device_time_total for child in self.cpu_children)
+        return sum(event.self_device_time_total for event in self._with_those_inside())
 
     device_time = device_time_total
 
     @property
     def cpu_memory_usage(self) -> int:
         """Bytes made minus bytes freed, events inside included."""
-        return self.self_cpu_memory_usage + sum(child.cpu_memory_usage for child in self.cpu_children)
+        return sum(event.self_cpu_memory_usage for event in self._with_those_inside())
 
     @property
     def device_memory_usage(self) -> int:
         """The same of memory of devices."""
-        return self.self_device_memory_usage + sum(child.device_memory_usage for child in self.cpu_children)
+        return sum(event.self_device_memory_usage for event in self._with_those_inside())
 
     def add_memory(self, nbytes: int, on_host: bool) -> None:
         """Count bytes that were made, or negative ones that were freed."""

@@ -220,6 +220,9 @@ class profile:
         self.activities = set(activities) if activities is not None else _default_activities()
         if not self.activities:
             raise AssertionError("profile(): no activities given; pass [ProfilerActivity.CPU], say")
+        unknown = [a for a in self.activities if not isinstance(a, ProfilerActivity)]
+        if unknown:
+            raise TypeError(f"profile(): activities are of ProfilerActivity, and not {unknown[0]!r}; ProfilerActivity.CPU, say")
         for activity in sorted(self.activities - {ProfilerActivity.CPU, ProfilerActivity.XPU}, key=lambda a: a.value):
             warnings.warn(f"profile(): {activity.name} is not recorded here; only CPU and XPU are", stacklevel=2)
         if ProfilerActivity.XPU in self.activities and ProfilerActivity.XPU not in supported_activities():
@@ -233,6 +236,7 @@ class profile:
         self.custom_trace_id_callback = custom_trace_id_callback
         self.step_num = 0
         self.current_action = self.schedule(0)
+        self._runs = False
         self._recorder: Recorder | None = None
         self._began = 0
         self._events: EventList | None = None
@@ -252,15 +256,20 @@ class profile:
         """Begin, with what the schedule says of the current step."""
         if _records(self.current_action):
             self._start_recording()
+        self._runs = True
 
     def stop(self) -> None:
         """End; what was recorded last is handed to ``on_trace_ready``."""
+        self._runs = False
         if self._recorder is not None:
             self._stop_recording()
             self._hand_over()
 
     def step(self) -> None:
-        """Say that the next step begins."""
+        """Say that the next step begins; before `start` and after `stop` that is nobody's, and warned of."""
+        if not self._runs:
+            warnings.warn("profile.step(): the profiler does not run; call start(), or use it as a context manager", stacklevel=2)
+            return
         before = self.current_action
         if self._recorder is not None and self._step_token is not None:
             self._recorder.annotation_ended(self._step_token)

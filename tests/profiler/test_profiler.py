@@ -438,3 +438,34 @@ def test_schedules_are_those_of_torch(torch):
         )
         assert [ours(i).name for i in range(20)] == [theirs(i).name for i in range(20)]
     assert [a.name for a in ProfilerAction] == ["NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE"]
+
+
+def test_steps_of_a_profiler_that_does_not_run():
+    prof = profile(schedule=schedule(wait=0, warmup=1, active=1))
+    with pytest.warns(UserWarning, match="does not run"):
+        prof.step()
+    with prof:
+        minitorch.ones(2) + 1
+    with pytest.warns(UserWarning, match="does not run"):
+        prof.step()
+    with profile() as other:  # nothing was left recording
+        minitorch.ones(2) + 1
+    assert [event.key for event in other.events()].count("aten::add") == 1
+
+
+def test_activities_are_of_the_enumeration():
+    with pytest.raises(TypeError, match=r"ProfilerActivity\.CPU"):
+        profile(activities=["cpu"])
+
+
+def test_deep_nesting(tmp_path):
+    annotations = [record_function(str(i)) for i in range(1500)]
+    with profile(profile_memory=True) as prof:
+        for annotation in annotations:
+            annotation.__enter__()
+        kept = minitorch.ones(2)
+        for annotation in reversed(annotations):
+            annotation.__exit__(None, None, None)
+    assert next(e for e in prof.events() if e.key == "0").cpu_memory_usage == kept.nbytes
+    assert "1499" in prof.key_averages().table(row_limit=-1)
+    prof.export_chrome_trace(str(tmp_path / "trace.json"))

@@ -128,3 +128,21 @@ def test_what_is_refused(model):
         minitorch.summary(model, (4, 9))
     assert caught.value.__notes__ == ["summary(): in 0.first (Linear), with inputs of shapes [[4, 9]]"]
     assert all(not m._forward_hooks for m in model.modules())
+
+
+def test_lazy_models_stay_lazy():
+    model = nn.Sequential(nn.LazyConv2d(4, 3), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(3))
+    minitorch.manual_seed(0)
+    before = minitorch.random.get_rng_state()
+    found = minitorch.summary(model, (2, 1, 8, 8))
+    assert minitorch.equal(minitorch.random.get_rng_state(), before)
+    assert found.total_params == (4 * 9 + 4) + 8 + (4 * 36 * 3 + 3)
+    assert [row.output_shapes for row in found.rows][-1] == [[2, 3]]
+    assert all(layer.has_uninitialized_params() for layer in (model[0], model[1], model[3]))
+    assert model(minitorch.ones(2, 1, 8, 8)).shape == (2, 3)
+    assert type(model[0]) is nn.Conv2d
+
+
+def test_what_is_no_module():
+    with pytest.raises(TypeError, match="not a function"):
+        minitorch.summary(lambda x: x, (2,))
