@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from minitorch.core.device import device as device_class
+from minitorch.core.dtype import uint8
 from minitorch.core.meta_array import contiguous_strides
 from minitorch.dispatch.keys import AD_INPLACE_OR_VIEW, ZERO_TENSOR
 from minitorch.dispatch.tensor_keys import tensor_keys
@@ -32,7 +33,7 @@ def borrow(tensor: TensorBase) -> TensorBase:
 
 
 class UntypedStorage:
-    """The memory that a tensor shares with its views.
+    """The memory that a tensor shares with its views, or memory of its own: so many bytes, or those of a sequence of numbers.
 
     Two storages are equal when they are the same memory.
 
@@ -43,9 +44,12 @@ class UntypedStorage:
     True
     >>> x.untyped_storage().nbytes()
     16
+    >>> minitorch.UntypedStorage([1, 2, 3]).tolist()
+    [1, 2, 3]
     """
 
-    def __init__(self, tensor: TensorBase):
+    def __init__(self, source: Any = 0, *, device: Any = None):
+        tensor = source if isinstance(source, TensorBase) else _memory_of_its_own(source, device)
         self._cell = tensor.storage_of()
         handle = tensor.handle
         self._memory = handle.storage_memory() if isinstance(handle, WrapperHandle) else memory_of(tensor)
@@ -88,7 +92,20 @@ class UntypedStorage:
         return self._on_host().tolist()
 
     def __getitem__(self, index: Any) -> Any:
-        return self._on_host()[index]
+        if isinstance(index, slice):
+            return self._on_host()[index]
+        self._check_index(index)
+        return int(self._on_host()[index])
+
+    def __setitem__(self, index: Any, value: int) -> None:
+        if not isinstance(index, slice):
+            self._check_index(index)
+        bytes_tensor(self)[index] = int(value) & 0xFF  # a byte wraps, as in PyTorch
+
+    def _check_index(self, index: int) -> None:
+        size = self.nbytes()
+        if not -size <= index < size:
+            raise IndexError(f"index {index} out of range for storage of size {size}")
 
     def to(self, device: Any) -> UntypedStorage:
         """Return its bytes on a device: itself if it is there already."""
@@ -126,6 +143,20 @@ class UntypedStorage:
 
     def __repr__(self) -> str:
         return f"[minitorch.UntypedStorage(device={self.device}) of size {self.nbytes()}]"
+
+
+def _memory_of_its_own(source: Any, device: Any) -> Any:
+    """Return a new tensor of uint8: of so many bytes, which are not set, or of a sequence of numbers."""
+    from minitorch.tensor.creation import tensor
+    from minitorch.tensor.operators import F
+
+    if isinstance(source, int):
+        if source < 0:
+            raise RuntimeError(f"UntypedStorage(): the size is a number of bytes, 0 or more, and not {source}")
+        return F.empty([source], dtype=uint8, device=device)
+    if isinstance(source, str) or not all([isinstance(item, int) for item in source]):
+        raise TypeError(f"UntypedStorage(): expected a size or a sequence of integers, but got {source!r}")
+    return tensor([item & 0xFF for item in source], dtype=uint8, device=device)
 
 
 def bytes_tensor(storage: UntypedStorage) -> Any:
