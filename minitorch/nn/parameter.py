@@ -120,6 +120,8 @@ class UninitializedParameter(Parameter):
 class UninitializedBuffer(Tensor):
     """A buffer whose shape is known only at the first call of its module."""
 
+    persistent: bool
+
     def __new__(
         cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
     ) -> Any:

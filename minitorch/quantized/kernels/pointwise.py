@@ -43,7 +43,8 @@ def mapped(self: Any, fn: Callable[[Any], Any], params: PerTensor) -> Any:
 def _fixed(dtype: Any, span: float, low: float) -> PerTensor:
     """Return the parameters of a result in [low, low + span]."""
     if dtype is qint32:
-        return PerTensor(span / 2**32, 0 if low else -(2**31))
+        # A zero point of 0: less the least one, half of the integers leave the range in which they are dequantized.
+        return PerTensor(span / 2**32 if low else span / 2**31, 0)
     return PerTensor(span / 256, quantized_limits(dtype)[0] + (128 if low else 0))
 
 
