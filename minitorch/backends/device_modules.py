@@ -112,7 +112,8 @@ class DeviceModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name == "_device_type":
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        backend = lazy.loaded(self._device_type)
+        # A backend without a device fails after it was registered: diagnose() says why, and must be there then.
+        backend = lazy.loaded(self._device_type) or lazy.BACKENDS_BY_TYPE.get(self._device_type)
         if backend is not None and name in backend.device_functions:
             return backend.device_functions[name]
         why = f"the backend {type(backend).__name__} has it not among its device_functions" if backend else "it is not loaded"

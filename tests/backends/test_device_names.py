@@ -262,3 +262,15 @@ def test_plug_ins_are_not_loaded_when_switched_off(plug_ins):
     code = "import minitorch; print(hasattr(minitorch.Tensor, 'toy'))"
     done = run_with_path(plug_ins, code, MINITORCH_DEVICE_BACKEND_AUTOLOAD="0")
     assert (done.returncode, done.stdout.strip()) == (0, "False")
+
+
+def test_diagnose_works_where_there_is_no_driver():
+    """As the first thing that is asked of the device, without the library that it needs."""
+    code = "import sys; sys.modules['pyopencl'] = None; import minitorch; minitorch.opencl.diagnose()"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert "Devices: none" in done.stdout
+    assert "pip install" in done.stdout
+    code = "import sys; sys.modules['pyopencl'] = None; import minitorch\ntry: minitorch.ones(2, device='opencl')\n"
+    code += "except RuntimeError as error: print(error)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert "needs PyOpenCL, which is not installed" in done.stdout
