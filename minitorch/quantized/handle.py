@@ -78,9 +78,11 @@ class QuantizedHandle(ComponentHandle):
     ints : Tensor
         The integers, of the tensor's shape and strides; of a packed dtype (`PACKED`) a row of bytes.
     params : PerTensor or PerChannel
+    of_others : bool
+        Whether it is a view, or shares its integers as one does: others have them too, and parameters of their own for them.
     """
 
-    __slots__ = ("_shape", "dtype", "ints", "params")
+    __slots__ = ("_shape", "dtype", "ints", "of_others", "params")
 
     functionality = "Quantized"
 
@@ -89,6 +91,7 @@ class QuantizedHandle(ComponentHandle):
         self.params = params
         self.dtype = dtype.structure
         self._shape = shape
+        self.of_others = False
 
     @property
     def shape(self) -> tuple:  # type: ignore[override]

@@ -15,6 +15,7 @@ from minitorch.quantized.handle import (
     QUANTIZED_OF,
     PerChannel,
     PerTensor,
+    QuantizedHandle,
     ints_of,
     is_quantized,
     per_channel,
@@ -308,10 +309,7 @@ def copy_kernel(self, src, non_blocking=False):
                 f"copy_: Quantized copy only works with kFloat as source Tensor, and not {src.dtype.scalar_name}; convert it "
                 "with float()"
             )
-        src = F.expand(F.to(src, device=self.device), list(self.shape))
-        ints = quantize_ints(src, handle.params, handle.qdtype)
-        handle.ints.copy_(pack(ints, handle.qdtype) if handle.packed else ints)
-        return self
+        return write(self, F.expand(F.to(src, device=self.device), list(self.shape)))
     source = src.handle
     if source.qdtype is not handle.qdtype:
         raise RuntimeError(
@@ -321,13 +319,24 @@ def copy_kernel(self, src, non_blocking=False):
         raise RuntimeError(
             f"copy_: Quantized Copy only works with same qscheme: self is {handle.params.scheme!r}, src {source.params.scheme!r}"
         )
-    if same_params(handle.params, source.params) or (self.view_info is None and tuple(self.shape) == tuple(src.shape)):
+    if same_params(handle.params, source.params) or (not handle.of_others and tuple(self.shape) == tuple(src.shape)):
         # What is no view takes the parameters over, as in PyTorch.
         handle.ints.copy_(source.ints)
         handle.params = _moved_params(source.params, self.device)
         return self
-    values = F.expand(F.to(dequantize_kernel(src), device=self.device), list(self.shape))
-    handle.ints.copy_(quantize_ints(values, handle.params, handle.qdtype))
+    return write(self, F.expand(F.to(dequantize_kernel(src), device=self.device), list(self.shape)))
+
+
+def write(self: Any, src: Any) -> Any:
+    """Write a float32 or quantized tensor of the same shape into a quantized one, which keeps its parameters; return it."""
+    handle = self.handle
+    if is_quantized(src):
+        if not handle.packed and src.handle.qdtype is handle.qdtype and same_params(handle.params, src.handle.params):
+            handle.ints.copy_(src.handle.ints)
+            return self
+        src = dequantize_kernel(src)
+    ints = quantize_ints(src, handle.params, handle.qdtype)
+    handle.ints.copy_(pack(ints, handle.qdtype) if handle.packed else ints)
     return self
 
 
@@ -375,8 +384,11 @@ def zeros_like_kernel(self, *, dtype=None, layout=None, device=None, pin_memory=
 
 @quantized_kernel("resize_")
 def resize_kernel(self, size, *, memory_format=None):
-    per_tensor(self, "resize_")
-    ints_of(self, "resize_").resize_(size)
+    params = per_tensor(self, "resize_")
+    ints = F.detach(ints_of(self, "resize_"))
+    ints.resize_(size)
+    # A handle of its own: what shares the old one keeps its shape.
+    self.handle = QuantizedHandle(ints, params, self.handle.qdtype)
     self.shape_cache = None
     return self
 

@@ -68,11 +68,7 @@ def _view_kernel(name: str) -> Any:
 
     def quantized_view_kernel(self: Any, *args: Any, **kwargs: Any) -> Any:
         handle = self.handle
-        ints = handle.ints
-        if handle.packed:
-            if name in ("detach", "alias"):
-                return wrap(op.call((ints, *args), kwargs or None), handle.params, handle.qdtype, handle.shape)
-            ints_of(self, name)
+        ints = ints_of(self, name)
         made = op.call((ints, *args), kwargs or None)
         params = handle.params
         several = isinstance(made, (list, tuple))
@@ -88,6 +84,8 @@ def _view_kernel(name: str) -> Any:
         else:
             followed = [params] * len(items)
         results = [wrap(i, p, handle.qdtype) for i, p in zip(items, followed, strict=True)]
+        for result in results:
+            result.handle.of_others = True
         return results if several else results[0]
 
     return quantized_view_kernel
@@ -99,6 +97,14 @@ def _register_views() -> None:
             op = OPERATORS["aten::" + name]
             if "CompositeImplicitAutograd" not in op.kernels and name not in KERNELS:
                 quantized_kernel(name)(_view_kernel(name))
+
+
+@quantized_kernel("detach", "alias")
+def alias_kernel(self):
+    # The same handle: parameters that one takes over (`copy_`) are those of the other.
+    result = self.handle.tensor()
+    result.version_counter = self.counter_of()
+    return result
 
 
 _register_views()
