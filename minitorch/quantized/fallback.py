@@ -23,6 +23,7 @@ from minitorch.dispatch.local_state import current
 from minitorch.dispatch.operator import KeyedObject, raise_missing
 from minitorch.dispatch.policy import note_fallback, requantize_policy
 from minitorch.ops import functions as F
+from minitorch.ops.assemble import is_view
 from minitorch.quantized.handle import PerTensor, is_quantized
 from minitorch.quantized.kernels.construction import dequantize_kernel, has_values, quantized
 from minitorch.quantized.qparams import choose_qparams
@@ -59,14 +60,14 @@ def _refuse(op: Any, tensors: list) -> None:
     )
 
 
-def requantized(value: Any, first: Any) -> Any:
-    """Return a float32 result quantized again (Note [Requantizing])."""
+def requantized(name: str, value: Any, first: Any) -> Any:
+    """Return a float32 result of an operator quantized again (Note [Requantizing])."""
     handle = first.handle
     dtype = handle.qdtype
     params = handle.params
     if isinstance(params, PerTensor) and fits(value, params, dtype):
         return quantized(value, params, dtype)
-    return quantized(value, choose_qparams(value, dtype, False), dtype)
+    return quantized(value, choose_qparams(name, value, dtype, False), dtype)
 
 
 def fits(value: Any, params: PerTensor, dtype: Any) -> bool:
@@ -89,6 +90,11 @@ def without_kernel(op: Any, entry: Any, args: tuple, kwargs: dict | None) -> Any
 def quantized_fallback(op: Any, *args: Any, **kwargs: Any) -> Any:
     """Run an operator that has no quantized kernel (Note [Requantizing])."""
     tensors = list(_flat((*args, *kwargs.values())))
+    if op.declaration is not None and op.declaration.kind == "functional" and is_view(op.declaration):
+        raise RuntimeError(
+            f"{op.basename}: a quantized tensor has no such view ({op.qualname}): its memory is integers, which int_repr() "
+            "gives. dequantize() first"
+        )
     of_gradients = current().evaluating_node is not None or op.basename.endswith("_backward")
     if not of_gradients:
         if requantize_policy.current() == "error":
@@ -116,4 +122,4 @@ def quantized_fallback(op: Any, *args: Any, **kwargs: Any) -> Any:
     if of_gradients or mixed or (dtype is not None and dtype.category != 4):
         return result
     first = next(t for t in tensors if is_quantized(t))
-    return _mapped(result, lambda t: requantized(t, first) if t.dtype is float32 and not is_quantized(t) else t)
+    return _mapped(result, lambda t: requantized(op.qualname, t, first) if t.dtype is float32 and not is_quantized(t) else t)

@@ -71,6 +71,7 @@ class LinearPackedParams(_Packed):
 
     def __init__(self, weight: Any, bias: Any = None):
         _check_weight("linear_prepack", weight, 2)
+        _check_bias("linear_prepack", bias, weight.shape[0])
         self.weight, self.bias = weight, bias
 
     def __repr__(self) -> str:
@@ -98,6 +99,7 @@ class ConvPackedParams(_Packed):
         transpose: bool = False, output_padding: tuple = (),
     ):  # fmt: skip
         _check_weight(name, weight, len(stride) + 2, 1 if transpose else 0)
+        _check_bias(name, bias, weight.shape[1] * groups if transpose else weight.shape[0])
         self.weight, self.bias = weight, bias
         self.stride, self.padding, self.dilation, self.groups = list(stride), list(padding), list(dilation), groups
         self.transpose, self.output_padding = transpose, list(output_padding) or [0] * len(self.stride)
@@ -139,6 +141,11 @@ class EmbeddingPackedParams:
             scale, bias = (F.to(F.to(v, float16), float32) for v in (scale, bias))
         exact = F.add(F.mul(F.to(ints, float64), F.to(scale, float64)), F.to(bias, float64))
         return F.to(exact, float32)
+
+
+def _check_bias(name: str, bias: Any, count: int) -> None:
+    if bias is not None and tuple(bias.shape) != (count,):
+        raise RuntimeError(f"{name}: bias should have {count} elements, one for each output; its shape is {tuple(bias.shape)}")
 
 
 def _check_weight(name: str, weight: Any, rank: int, axis: int = 0) -> None:

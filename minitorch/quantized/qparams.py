@@ -45,18 +45,30 @@ def params_of_range(least: float, greatest: float, low: int, high: int) -> PerTe
     return PerTensor(scale, zero_point)
 
 
-def choose_qparams(x: Any, dtype: dtype_class, reduce_range: bool) -> PerTensor:
+def choose_qparams(name: str, x: Any, dtype: dtype_class, reduce_range: bool) -> PerTensor:
     """Return the parameters that cover the values of a float32 tensor.
 
     `reduce_range` leaves one bit unused.
+
+    Raises
+    ------
+    RuntimeError
+        If a value is infinite or NaN; `name` is the operator that cannot have that.
     """
     low, high = quantized_limits(dtype)
     if reduce_range:
         low, high = (low // 2, high // 2)
     if not x.numel():
         return params_of_range(0.0, 0.0, low, high)
-    least, greatest = F.aminmax(x)
-    return params_of_range(float(least.item()), float(greatest.item()), low, high)
+    least, greatest = (float(v.item()) for v in F.aminmax(x))
+    if not np.isfinite(greatest - least):
+        raise RuntimeError(
+            f"{name}: no scale covers the values, which go from {least} to {greatest}: the least one should be less than or "
+            "equal to the greatest one, and both finite. Remove infinities and NaN (nan_to_num, clamp), or compute with floats "
+            "(dequantize())"
+        )
+    return params_of_range(least, greatest, low, high)
+
 
 
 def narrowed_range(row: Any, n_bins: int, ratio: float, bit_width: int) -> tuple[Any, Any]:

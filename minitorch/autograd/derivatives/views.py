@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minitorch.autograd.derivatives.registry import derivative
+from minitorch.core.dtype import QUANTIZED, float32
 from minitorch.ops import functions as F
 
 
@@ -14,6 +15,11 @@ def unsqueeze_to(grad, shape, dims=None):
         if shape[d] == 1:
             grad = F.unsqueeze(grad, d)
     return grad
+
+
+def _to_copy_grad(grad, self_dtype, self_device):
+    # Of a quantized tensor the gradient is float32.
+    return F.to(grad, self_device, float32 if self_dtype.category == QUANTIZED else self_dtype)
 
 
 def inverse_permutation(dims):
@@ -154,7 +160,7 @@ derivative("view_as_real", self=lambda grad: F.view_as_complex(F.contiguous(grad
 derivative("view_as_complex", self=lambda grad: F.view_as_real(F.resolve_conj(grad)), result="linear")
 
 derivative("clone", self=lambda grad: grad, result="linear")
-derivative("_to_copy", self=lambda grad, self_dtype, self_device: F.to(grad, self_device, self_dtype), result="linear")
+derivative("_to_copy", self=_to_copy_grad, result="linear")
 derivative("copy_", src=lambda grad: grad, self=lambda grad: F.zeros_like(grad), result=lambda src_t: src_t)
 derivative("fill.Scalar", self=lambda grad: F.zeros_like(grad), result="zero")
 derivative(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minitorch.core.dtype import dtype as dtype_class
-from minitorch.core.dtype import float32, float64, int64, quantized_limits, quint8
+from minitorch.core.dtype import float32, float64, int64, qint8, quantized_limits, quint8
 from minitorch.core.memory_format import preserve_format
 from minitorch.core.meta_array import MetaArray
 from minitorch.ops import functions as F
@@ -40,6 +40,11 @@ def _check_source(name: str, self: Any) -> None:
         raise RuntimeError(f"{name}: Quantize only works on Float Tensor, got {self.dtype.scalar_name}; convert with float()")
 
 
+def _check_values(name: str, self: Any) -> None:
+    if not self.numel():
+        raise RuntimeError(f"{name}: parameters are chosen from values, and a tensor of shape {tuple(self.shape)} has none")
+
+
 def _checked(name: str, scale: float, zero_point: int, dtype: dtype_class) -> PerTensor:
     low, high = quantized_limits(dtype)
     if dtype in PACKED:
@@ -71,13 +76,20 @@ def quantize_per_tensor_list_kernel(tensors, scales, zero_points, dtype):
 
 @dense_kernel("quantize_per_tensor_dynamic")
 def quantize_per_tensor_dynamic_kernel(self, dtype, reduce_range):
-    _check_source("quantize_per_tensor_dynamic", self)
-    return quantized(self, choose_qparams(self, dtype, reduce_range), dtype)
+    name = "quantize_per_tensor_dynamic"
+    _check_source(name, self)
+    quantized_limits(dtype)
+    if dtype not in (qint8, quint8):
+        raise RuntimeError(f"{name}: dtype {dtype.scalar_name} not supported: qint8 and quint8 are")
+    _check_values(name, self)
+    return quantized(self, choose_qparams(name, self, dtype, reduce_range), dtype)
 
 
 @dense_kernel("_choose_qparams_per_tensor")
 def choose_qparams_per_tensor_kernel(self, reduce_range=False):
-    params = choose_qparams(self, quint8, reduce_range)
+    name = "_choose_qparams_per_tensor"
+    _check_values(name, self)
+    params = choose_qparams(name, self, quint8, reduce_range)
     return params.scale, params.zero_point
 
 
@@ -262,6 +274,23 @@ def empty_like_kernel(self, *, dtype=None, layout=None, device=None, pin_memory=
     return wrap(ints, _moved_params(handle.params, device), handle.qdtype, handle._shape)
 
 
+@quantized_kernel("full_like")
+def full_like_kernel(
+    self, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None
+):
+    return F.fill_(empty_like_kernel(self, dtype=dtype, device=device, memory_format=memory_format), fill_value)
+
+
+@quantized_kernel("zeros_like")
+def zeros_like_kernel(self, **options):
+    return full_like_kernel(self, 0.0, **options)
+
+
+@quantized_kernel("ones_like")
+def ones_like_kernel(self, **options):
+    return full_like_kernel(self, 1.0, **options)
+
+
 # ---------------------------------------------------------------- copies
 
 
@@ -377,11 +406,6 @@ def zero_kernel(self):
     return fill_kernel(self, 0.0)
 
 
-@quantized_kernel("zeros_like")
-def zeros_like_kernel(self, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
-    return F.zero_(F.empty_like(self, dtype=dtype, device=device, memory_format=memory_format))
-
-
 @quantized_kernel("resize_")
 def resize_kernel(self, size, *, memory_format=None):
     params = per_tensor(self, "resize_")
@@ -396,7 +420,7 @@ def resize_kernel(self, size, *, memory_format=None):
 @quantized_kernel("equal")
 def equal_kernel(self, other):
     if not (is_quantized(self) and is_quantized(other)):
-        raise RuntimeError("equal: expected both tensors to be quantized, or neither; dequantize() one")
+        return False
     mine, others = self.handle, other.handle
     if mine.qdtype is not others.qdtype or tuple(mine.shape) != tuple(others.shape):
         return False

@@ -13,6 +13,7 @@ from typing import Any
 from minitorch.core.dtype import float32, float64, int32, int64, qint32, quantized_limits
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
+from minitorch.ops.shapes.common import normalize_dims
 from minitorch.quantized.handle import INTEGERS, PerTensor, is_quantized, like, wrap
 from minitorch.quantized.kernels.construction import integer_of
 from minitorch.quantized.kernels.selection import single
@@ -80,7 +81,7 @@ def relu_kernel(self):
 def clamp_kernel(self, min=None, max=None):
     params = single(self)
     ints = self.handle.ints
-    if not params.scale > 0:
+    if not params.scale > 0 or (min is None and max is None):
         raise NoQuantizedKernel
     if min is not None:
         ints = F.clamp_min(ints, integer_of(self, min, "clamp"))
@@ -139,7 +140,7 @@ def mean_dim_kernel(self, dim, keepdim=False, *, dtype=None):
         raise NoQuantizedKernel
     single(self)
     ints = self.handle.ints
-    dims = list(range(ints.ndim)) if not dim else [d % max(ints.ndim, 1) for d in dim]
+    dims = list(range(ints.ndim)) if not dim else list(normalize_dims(dim, ints.ndim, "mean"))
     count = 1
     for d in dims:
         count *= ints.shape[d] if ints.ndim else 1

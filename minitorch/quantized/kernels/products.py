@@ -14,6 +14,7 @@ Note [Requantization]
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from minitorch.core.dtype import float32, float64, int8, int32, qint32, quantized_limits
@@ -56,6 +57,8 @@ def requantize(sums: Any, bias: Any, scale: Any, params: PerTensor, dtype: Any, 
         bias = F.to(bias, float64)
         wide = F.add(wide, F.round(F.div(bias, scale)))
     out = float32_of(params.scale)
+    if not out or not math.isfinite(out):
+        raise RuntimeError(f"quantized product: the scale of the result, {params.scale}, must be finite, and not 0 in float32")
     multiplier = _as_float32(scale / out if isinstance(scale, float) else F.div(scale, out))
     rounded = F.round_(F.to(F.mul(wide, multiplier), float32))
     low, high = quantized_limits(dtype)

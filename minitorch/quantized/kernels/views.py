@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minitorch.core.memory_format import contiguous_format
 from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
 from minitorch.ops.assemble import is_view
@@ -99,7 +100,7 @@ def _register_views() -> None:
                 quantized_kernel(name)(_view_kernel(name))
 
 
-@quantized_kernel("detach", "alias")
+@quantized_kernel("detach", "alias", "lift_fresh")
 def alias_kernel(self):
     # The same handle: parameters that one takes over (`copy_`) are those of the other.
     result = self.handle.tensor()
@@ -118,6 +119,29 @@ def view_dtype_kernel(self, dtype):
         f"view: the integers of a quantized tensor ({self.dtype.name}) are not read as {dtype.name}: use int_repr(), or "
         "dequantize()"
     )
+
+
+def _copy_kernel(name: str) -> Any:
+    op = OPERATORS["aten::" + name]
+
+    def copied_view_kernel(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = op.call((self, *args), kwargs or None)
+        if isinstance(made, (list, tuple)):
+            return [F.clone(view, memory_format=contiguous_format) for view in made]
+        return F.clone(made, memory_format=contiguous_format)
+
+    return copied_view_kernel
+
+
+# As views, their channels follow.
+for _name, _copied in {
+    "permute": "permute_copy", "transpose.int": "transpose_copy.int", "view": "view_copy", "expand": "expand_copy",
+    "slice.Tensor": "slice_copy.Tensor", "select.int": "select_copy.int", "unsqueeze": "unsqueeze_copy",
+    "squeeze": "squeeze_copy", "squeeze.dim": "squeeze_copy.dim", "as_strided": "as_strided_copy", "unfold": "unfold_copy",
+    "t": "t_copy", "diagonal": "diagonal_copy", "detach": "detach_copy", "alias": "alias_copy",
+    "unbind.int": "unbind_copy.int", "split.Tensor": "split_copy.Tensor",
+}.items():  # fmt: skip
+    quantized_kernel(_copied)(_copy_kernel(_name))
 
 
 @quantized_kernel("_unsafe_view")

@@ -3,6 +3,7 @@
 Note [Gradients of quantized operators]
     Where an argument requires a gradient, the operator's float counterpart runs on the dequantized arguments and is
     recorded; its result is quantized, which passes gradients straight through, and gets the integers of the quantized kernel.
+    So it is in forward mode.
 """
 
 from __future__ import annotations
@@ -16,9 +17,16 @@ from minitorch.dispatch.local_state import ExcludeKeysGuard, current
 from minitorch.dispatch.operator import PythonKernel
 from minitorch.ops import functions as F
 from minitorch.quantized.handle import is_quantized
+from minitorch.quantized.packed import ConvPackedParams, EmbeddingPackedParams, Float16PackedParams, LinearPackedParams
 from minitorch.quantized.registry import BACKENDS, ExactKernel
 from minitorch.tensor.base import TensorBase
 
+# Part of an operator's name -> what its prepack operator returns; the first that is found counts.
+_PACKED = {
+    "fp16": Float16PackedParams, "embedding": EmbeddingPackedParams, "conv": ConvPackedParams, "linear": LinearPackedParams,
+}  # fmt: skip
+# Where autograd keeps the levels of forward mode, in the thread's `extra`: there, any argument may have a tangent.
+_FORWARD_LEVELS = "forward levels"
 _BELOW_AUTOGRAD = AUTOGRAD_KEYS | AD_INPLACE_OR_VIEW
 
 
@@ -34,7 +42,8 @@ def _with_gradient(op: Any, counterpart: Callable[..., Any]) -> Callable[..., An
     def differentiable(*args: Any, **kwargs: Any) -> Any:
         with ExcludeKeysGuard(_BELOW_AUTOGRAD):
             result = op.call(args, kwargs or None)
-        if not current().grad_enabled or not any([_requires_grad(v) for v in (*args, *kwargs.values())]):
+        recorded = current().grad_enabled and any([_requires_grad(v) for v in (*args, *kwargs.values())])
+        if not recorded and not (current().extra.get(_FORWARD_LEVELS) and current().forward_grad_enabled):
             return result
         with ExcludeKeysGuard(AUTOCAST_KEYS):
             values = counterpart(*args, **kwargs)
@@ -42,11 +51,10 @@ def _with_gradient(op: Any, counterpart: Callable[..., Any]) -> Callable[..., An
             with ExcludeKeysGuard(_BELOW_AUTOGRAD):
                 F.copy_(values, result)
             return values
-        params = result.handle.params
-        recorded = F.quantize_per_tensor(values, params.scale, params.zero_point, result.dtype)
+        requantized = F.quantize_per_tensor(values, F.q_scale(result), F.q_zero_point(result), result.dtype)
         with ExcludeKeysGuard(_BELOW_AUTOGRAD):
-            F.copy_(recorded.handle.ints, result.handle.ints)
-        return recorded
+            F.copy_(requantized, result)  # of the same parameters: the integers
+        return requantized
 
     return differentiable
 
@@ -62,6 +70,27 @@ def _no_gradient(op: Any, writes: bool) -> Callable[..., Any]:
             return op.call(args, kwargs or None)
 
     return undifferentiable
+
+
+def _checking_packed(op: Any, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel that gets packed parameters of the right kind, or is not called."""
+    places = [(i, a.name) for i, a in enumerate(op.schema.arguments) if a.type.base == "Any" and not a.type.is_list]
+    kinds = [kind for part, kind in _PACKED.items() if part in op.basename]
+    if not places or not kinds:
+        return fn
+    place, argument = places[0]
+    kind = kinds[0]
+
+    def checked_kernel(*args: Any, **kwargs: Any) -> Any:
+        value = kwargs[argument] if argument in kwargs else args[place]
+        if not isinstance(value, kind):
+            raise RuntimeError(
+                f"{op.qualname}(): Expected a value of type {kind.__name__} for argument '{argument}' but instead found type "
+                f"{type(value).__name__}: it is what the prepack operator of the layer returns"
+            )
+        return fn(*args, **kwargs)
+
+    return checked_kernel
 
 
 def quantized_operator(
@@ -89,7 +118,7 @@ def quantized_operator(
             return fn
         keys = ("CompositeExplicitAutograd",) if dense else tuple(f"Quantized{backend}" for backend in BACKENDS)
         for key in keys:
-            op.register(key, ExactKernel(fn))
+            op.register(key, ExactKernel(_checking_packed(op, fn)))
         outer = _with_gradient(op, counterpart) if counterpart is not None else _no_gradient(op, "(a!)" in schema)
         op.register("Autograd", PythonKernel(outer))
         return fn

@@ -23,7 +23,7 @@ _OUTPUT = "float scale, int zero_point"
 
 
 def _floats(*tensors: Any) -> list:
-    return [F.dequantize(t) if is_quantized(t) else t for t in tensors]
+    return [F.dequantize(t) if t.is_quantized else t for t in tensors]
 
 
 def _to(scale: float, zero_point: int) -> PerTensor:

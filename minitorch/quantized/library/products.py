@@ -117,7 +117,7 @@ def observed(name: str, x: Any, reduce_range: bool) -> Any:
     if x.dtype is not float32:
         raise RuntimeError(f"quantized::{name}: the input is float32, not {x.dtype.name}")
     # The result is one of floats, whose shape is known without values.
-    params = choose_qparams(x, quint8, reduce_range) if has_values(x) else PerTensor(1.0, 0)
+    params = choose_qparams(f"quantized::{name}", x, quint8, reduce_range) if has_values(x) else PerTensor(1.0, 0)
     return quantized(x, params, quint8)
 
 
