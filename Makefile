@@ -1,6 +1,5 @@
 # make demo       trains the digits CNN and draws its curves into demo/; DEVICE=opencl trains it there
 # make example NAME=minilm  runs examples/minilm.py; DEVICE=opencl there, ARGS="--query bees" with options
-# make quantize   quantizes the digits network to 8 bits into quantize-demo/; DEVICE=opencl compares the bits there
 # make test       runs the tests, and a slice of those that run over all operators; with PoCL, an OpenCL driver
 #                 for CPUs, where pip can install it
 # make test-full  runs all of them
@@ -15,7 +14,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell sed -n 's/^    "\(minitorch\.[a-z_.]*\)",$$/\1/p' minitorch/compiled.py | tr . / | sed 's/$$/.py/')
 PXD := $(wildcard $(SOURCES:.py=.pxd))
 
-.PHONY: demo example quantize test test-full test-cuda bench clean
+.PHONY: demo example test test-full test-cuda bench clean
 
 demo: $(VENV)/.demo $(if $(filter opencl%,$(DEVICE)),$(VENV)/.opencl)
 	$(BIN)/python examples/digits.py --out demo --device $(DEVICE)
@@ -28,9 +27,6 @@ endif
 
 example: $(VENV)/.examples $(if $(filter minilm gnn,$(NAME)),$(VENV)/.$(NAME)) $(if $(filter opencl%,$(DEVICE)),$(VENV)/.opencl)
 	$(BIN)/python examples/$(NAME).py $(if $(filter-out cpu,$(DEVICE)),--device $(DEVICE)) $(ARGS)
-
-quantize: $(VENV)/.demo $(if $(filter opencl%,$(DEVICE)),$(VENV)/.opencl)
-	$(BIN)/python examples/quantize_digits.py --out quantize-demo --device $(DEVICE)
 
 test: $(VENV)/.test $(VENV)/.opencl
 	$(BIN)/python -m pytest

@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # They register devices, which is for the whole process.
 OF_THEIR_OWN = ("backends.md",)
-# What pages need besides the library.
-NEEDS = {"func.md": "sklearn", "tracing.md": "sympy"}
+# What pages, and examples of modules, need besides the library.
+NEEDS = {"func.md": "sklearn", "tracing.md": "sympy", "minitorch.interop.safetensors": "safetensors"}
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
 
 
@@ -55,6 +55,8 @@ def modules_with_examples() -> list[str]:
 
 @pytest.mark.parametrize("name", modules_with_examples())
 def test_docstring_examples(name):
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name], reason="the module is made of it")
     module = import_module(name)
     minitorch.backends.clear_fallbacks()  # of the tests before
     finder = doctest.DocTestFinder(exclude_empty=True)
