@@ -35,6 +35,7 @@ class _Packed:
     weight: Any
     bias: Any
     _plain: Any = None
+    _corrections: Any = None
     # The dimensions of the weight that a product sums over.
     summed: tuple = ()
 
@@ -60,8 +61,19 @@ class _Packed:
             self._plain = made
         return self._plain
 
+    def corrections(self) -> tuple[Any, Any]:
+        """Return the sums of the weight's integers by output, and its zero points, float64; None for those if they are 0."""
+        if self._corrections is None:
+            params = self.weight.handle.params
+            if isinstance(params, PerTensor):
+                offsets: Any = float(params.zero_point) or None
+            else:
+                offsets = F.to(params.zero_points, float64) if bool(F.any(F.ne(params.zero_points, 0)).item()) else None
+            self._corrections = F.to(F.sum(self.weight.handle.ints, list(self.summed)), float64), offsets
+        return self._corrections
+
     def __getstate__(self) -> dict:
-        return {name: value for name, value in vars(self).items() if name != "_plain"}
+        return {name: value for name, value in vars(self).items() if name not in ("_plain", "_corrections")}
 
 
 class LinearPackedParams(_Packed):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 OVERRIDES: dict[str, Callable] = {}
 # The modules that register some.
 MODULES: tuple[str, ...] = (
-    "activation", "convolution", "index_operators", "loss", "normalization", "optimizers", "pooling", "recurrent",
+    "activation", "convolution", "index_operators", "integers", "loss", "normalization", "optimizers", "pooling", "recurrent",
     "reduction_operators", "scans", "shape_operators", "softmax", "sort_operators", "sparse",
 )  # fmt: skip
 

@@ -4,7 +4,8 @@ Note [Exact sums]
     A product of integers is computed with floating point numbers, which BLAS is fast with, and is exact: a sum of n products
     of 8 bits is below ``n * 255 * 255``, which float32 holds up to 258 of them and float64 up to 10**11.  Of a packed
     weight the sum of its integers' sizes is known, and float32 does for most layers (`packed.plain_weight`).  So the order
-    of summation does not matter, and all devices have the same sums.
+    of summation does not matter, and all devices have the same sums.  Where a device has a kernel for products of int8
+    (``_int_mm`` on OpenCL), linear layers take that, and its sums of 32 bits.
 
 Note [Requantization]
     The sum, with the bias as an integer of the product's scale, times ``input scale * weight scale / output scale`` (rounded to
@@ -17,13 +18,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minitorch.core.dtype import float32, float64, int8, int32, qint32, quantized_limits
+from minitorch.core.dtype import float32, float64, int8, int16, int32, qint32, quantized_limits, uint8
+from minitorch.core.meta_array import MetaArray
+from minitorch.dispatch.keys import BACKEND_MASK, BACKENDS
+from minitorch.dispatch.operator import OPERATORS
 from minitorch.ops import functions as F
 from minitorch.quantized.handle import INTEGERS, PerTensor, wrap
 from minitorch.quantized.kernels.selection import single
 from minitorch.quantized.packed import centred, exact_type
 from minitorch.quantized.registry import dense_kernel
 from minitorch.quantized.rounding import float32_of
+
+# So many products of two int8 numbers have a sum that 32 bits hold.
+_EXACT_IN_INT32 = 1 << 16
 
 
 def product_scale(scale: float, weight: Any, shape: list[int]) -> Any:
@@ -70,8 +77,34 @@ def requantize(sums: Any, bias: Any, scale: Any, params: PerTensor, dtype: Any, 
     return wrap(F.to(ints, INTEGERS[dtype]), params, dtype)
 
 
+def _multiplies_integers(ints: Any) -> bool:
+    """Return whether the device of a tensor has a kernel of its own for products of 8-bit integers."""
+    backend = BACKENDS[(ints.key_set & BACKEND_MASK).bit_length() - 1]
+    return not isinstance(ints.handle, MetaArray) and OPERATORS["aten::_int_mm"].active(backend) is not None
+
+
+def _integer_sums(x: Any, packed: Any) -> Any:
+    """Return what `linear_sums` does, of integers of 32 bits: ``(x - a) (w - b) = x w - a w - b x + a b``, each summed."""
+    ints, weight = x.handle.ints, packed.weight.handle.ints
+    zero = single(x).zero_point
+    terms = weight.shape[1]
+    if ints.dtype is uint8:  # less 128 it is an int8
+        ints, zero = F.to(F.sub(F.to(ints, int16), 128), int8), zero - 128
+    rows = F.reshape(ints, [-1, terms])
+    sums = F.to(F._int_mm(rows, F.t(weight)), float64)
+    of_weight, offsets = packed.corrections()
+    if zero:
+        sums = F.sub(sums, F.mul(of_weight, float(zero)))
+    if offsets is not None:
+        of_rows = F.to(F.sum(rows, [1], True), float64)
+        sums = F.sub(sums, F.mul(F.sub(of_rows, float(terms * zero)), offsets))
+    return F.reshape(sums, [*ints.shape[:-1], weight.shape[0]])
+
+
 def linear_sums(x: Any, packed: Any) -> Any:
     """Return the exact sums of a quantized input (..., in) with a packed weight (out, in)."""
+    if packed.weight.shape[1] <= _EXACT_IN_INT32 and _multiplies_integers(x.handle.ints):
+        return _integer_sums(x, packed)
     weight = packed.plain_weight()
     return F.matmul(centred(x, weight.dtype), F.t(weight))
 
