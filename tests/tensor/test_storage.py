@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 import minitorch
@@ -46,3 +48,12 @@ def test_storages_of_their_own():
         minitorch.UntypedStorage(-1)
     with pytest.raises(TypeError, match="sequence of integers"):
         minitorch.UntypedStorage("a")
+
+
+def test_a_copy_without_elements_can_grow():
+    """Its array lies somewhere else than its storage, which must not count as its offset."""
+    for _ in range(50):
+        x = copy.deepcopy(minitorch.tensor([]))
+        assert x.storage_offset() == 0
+        x.resize_(32).fill_(1.0)
+        assert x.sum() == 32

@@ -47,7 +47,10 @@ class NumpyMemory(Memory):
         start = address_of(root)
         if not (root.flags.c_contiguous or root.flags.f_contiguous):
             start = np.lib.array_utils.byte_bounds(root)[0]
-        return address_of(handle) - start
+        offset = address_of(handle) - start
+        if not handle.size and not 0 <= offset <= root.nbytes:
+            return 0  # what `strided` made for no elements lies elsewhere
+        return offset
 
     def strided(self, root, shape, strides, offset, dtype):
         flat = flat_bytes(root)
