@@ -399,10 +399,6 @@ def _to_anything(value: Any) -> Any:
     return value
 
 
-def _to_qscheme(value: Any) -> Any:
-    return value if isinstance(value, qscheme) else MISMATCH
-
-
 _BASE_CONVERTERS: dict[str, Converter] = {
     "Tensor": _to_tensor,
     "int": _to_int,
