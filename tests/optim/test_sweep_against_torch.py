@@ -33,7 +33,7 @@ def optimizer_cases():
     cases = []
     for info in optim_db:
         name = info.optim_cls.__name__
-        if name in ("SparseAdam", "LBFGS"):  # gradients that are sparse; a closure: test_optimizers.py
+        if name in ("SparseAdam", "LBFGS"):  # sparse gradients: tests/sparse/test_sparse_lookups.py; a closure: below
             continue
         ways = ["default", *({"foreach"} & set(info.supported_impls)), *(["fused"] if "cpu" in info.supports_fused_on else [])]
         for sample, way in itertools.product(info.optim_inputs_func(device="cpu"), ways):
