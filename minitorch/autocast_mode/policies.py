@@ -41,8 +41,9 @@ _CPU = {
         scaled_dot_product_attention
         """,
     "fp32": """
-        adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d cdist cholesky cholesky_inverse cholesky_solve fft_fft fft_fft2
-        fft_fftn fft_hfft fft_ifft fft_ifft2 fft_ifftn fft_ihfft fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2
+        adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d cdist cholesky cholesky_inverse cholesky_solve
+        fake_quantize_per_tensor_affine fft_fft fft_fft2 fft_fftn fft_hfft fft_ifft fft_ifft2
+        fft_ifftn fft_ihfft fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2
         fft_rfftn fractional_max_pool2d fractional_max_pool3d geqrf grid_sampler grid_sampler_2d grid_sampler_3d inverse
         linalg_cholesky linalg_cholesky_ex linalg_cond linalg_cond.p_str linalg_eig linalg_eigh linalg_eigvals
         linalg_eigvalsh linalg_householder_product linalg_inv linalg_inv_ex linalg_lstsq linalg_matrix_rank
