@@ -70,7 +70,6 @@ def choose_qparams(name: str, x: Any, dtype: dtype_class, reduce_range: bool) ->
     return params_of_range(least, greatest, low, high)
 
 
-
 def narrowed_range(row: Any, n_bins: int, ratio: float, bit_width: int) -> tuple[Any, Any]:
     """Return the range for which a row of float32 numbers loses least when it is quantized with few bits.
 

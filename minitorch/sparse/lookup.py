@@ -6,6 +6,7 @@ from typing import Any
 
 from minitorch.ops import functions as F
 from minitorch.ops.shapes.common import check
+from minitorch.sparse import pattern
 from minitorch.sparse.convert import coalesced, entries_of, linear_positions, product, unblocked
 from minitorch.sparse.handles import BLOCKED, is_coo, is_sparse
 from minitorch.sparse.refusal import Unsupported
@@ -68,12 +69,10 @@ def values_at(tensor: Any, mask: Any) -> Any:
         f"sparse_mask(): operands have incompatible sizes; self has size {list(tensor.shape)} but mask has size "
         f"{list(mask.shape)}",
     )
-    own = mask.handle
-    sizes, dense = sparse_sizes(mask), tuple(own.shape[mask.ndim - own.dense_dim :])
-    shape = [*own.values.shape]
     if not is_sparse(tensor):
-        flat = F.reshape(tensor, [product(sizes), *dense])
-        return F.reshape(F.index_select(flat, 0, element_positions(mask)), shape)
+        return pattern.values_at(mask, tensor)
+    own = mask.handle
+    shape = [*own.values.shape]
     if tensor.handle.dense_dim != own.dense_dim:
         raise Unsupported(
             f"the tensor has dense_dim()={tensor.handle.dense_dim} and the mask dense_dim()={own.dense_dim}; they must be equal"

@@ -193,11 +193,9 @@ def entries_at(tensor: Any, pattern: Any) -> Any:
         return own.values
     hits, places = matches(there, own)
     lead = 1 if isinstance(own, CooHandle) else own.plain.ndim
-    values = F.reshape(own.values, [-1, *own.values.shape[lead:]])
-    count = 1
-    for n in there.values.shape[:lead]:
-        count *= n
-    found = F.new_zeros(values, [count, *values.shape[1:]])
+    shape = own.values.shape
+    values = F.reshape(own.values, [convert.product(shape[:lead]), *shape[lead:]])
+    found = F.new_zeros(values, [convert.product(there.values.shape[:lead]), *shape[lead:]])
     found = F.index_copy(found, 0, hits, F.index_select(values, 0, places))
     return F.reshape(found, list(there.values.shape))
 
@@ -237,6 +235,7 @@ def values_at(tensor: Any, dense: Any) -> Any:
     rest = list(handle.shape[lead + 2 :])
     height, width = handle.blocksize
     n, m = handle.shape[lead : lead + 2]
-    blocks = F.reshape(dense, [-1, n // height, height, m // width, width, *rest])
+    batches = convert.product(handle.shape[:lead])  # -1 would have no meaning without elements
+    blocks = F.reshape(dense, [batches, n // height, height, m // width, width, *rest])
     taken = F.index(F.transpose(blocks, 2, 3), [batch, row, column])
     return F.reshape(taken, list(handle.values.shape))

@@ -176,3 +176,12 @@ def test_vmap_maps_batches_of_a_compressed_layout():
     got = minitorch.vmap(lambda a: (a * 2).tanh() * a)(x)
     assert got.layout is minitorch.sparse_csr
     same(got, (minitorch.tanh(dense * 2) * dense).numpy())
+
+
+@pytest.mark.parametrize("convert", ["to_sparse", "to_sparse_csr", "to_sparse_csc"])
+def test_matrices_without_rows(convert):
+    x = minitorch.zeros(0, 4)
+    s = getattr(x, convert)()
+    assert (s * minitorch.ones(0, 4)).to_dense().shape == (0, 4)
+    assert x.sparse_mask(s).to_dense().shape == (0, 4)
+    assert (s + s).to_dense().shape == (0, 4)
