@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import minitorch
-from minitorch.ao.nn.quantized.modules.utils import scalar_tensors
+from minitorch.ao.nn.quantized.modules.utils import ResultParameters
 from minitorch.nn import Identity
 from minitorch.nn.modules.module import Module
 
@@ -76,7 +76,7 @@ class FloatFunctional(FXFloatFunctional):
         return minitorch.mul(x, y)
 
 
-class QFunctional(Module):
+class QFunctional(ResultParameters):
     """Operators of quantized numbers.
 
     Attributes
@@ -90,20 +90,6 @@ class QFunctional(Module):
         self.scale = 1.0
         self.zero_point = 0
         self.activation_post_process = Identity()
-
-    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        super()._save_to_state_dict(destination, prefix, keep_vars)
-        destination[prefix + "scale"], destination[prefix + "zero_point"] = scalar_tensors(self.scale, self.zero_point)
-
-    def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: list, unexpected_keys: list,
-        error_msgs: list,
-    ) -> None:  # fmt: skip
-        self.scale = float(state_dict.pop(prefix + "scale"))
-        self.zero_point = int(state_dict.pop(prefix + "zero_point"))
-        super()._load_from_state_dict(
-            state_dict, prefix, local_metadata, False, missing_keys, unexpected_keys, error_msgs
-        )
 
     def _get_name(self) -> str:
         return "QFunctional"

@@ -9,11 +9,11 @@ from minitorch import nn
 from minitorch.ao.nn import intrinsic as nni
 from minitorch.ao.nn.intrinsic import qat as nniqat
 from minitorch.ao.nn.quantized.modules.utils import (
+    ResultParameters,
     WeightedQuantizedModule,
     hide_packed_params_from_repr,
     output_qparams,
     quantize_weight,
-    scalar_tensors,
     weight_observer,
     zero_weight,
 )
@@ -86,7 +86,7 @@ class LinearPackedParams(Module):
         return repr(self._weight_bias())
 
 
-class Linear(WeightedQuantizedModule):
+class Linear(ResultParameters, WeightedQuantizedModule):
     """A linear map of quantized numbers.
 
     Parameters
@@ -138,20 +138,6 @@ class Linear(WeightedQuantizedModule):
 
     def forward(self, x: Any) -> Any:
         return minitorch.ops.quantized.linear(x, self._packed_params._packed_params, self.scale, self.zero_point)
-
-    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        super()._save_to_state_dict(destination, prefix, keep_vars)
-        destination[prefix + "scale"], destination[prefix + "zero_point"] = scalar_tensors(self.scale, self.zero_point)
-
-    def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: list, unexpected_keys: list,
-        error_msgs: list,
-    ) -> None:  # fmt: skip
-        self.scale = float(state_dict.pop(prefix + "scale"))
-        self.zero_point = int(state_dict.pop(prefix + "zero_point"))
-        super()._load_from_state_dict(
-            state_dict, prefix, local_metadata, False, missing_keys, unexpected_keys, error_msgs
-        )
 
     def _weight_bias(self) -> tuple[Any, Any]:
         return self._packed_params._weight_bias()

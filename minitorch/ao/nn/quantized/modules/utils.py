@@ -26,6 +26,27 @@ class WeightedQuantizedModule(Module, metaclass=ABCMeta):
         """Return the module for a float one with observed weight, and parameters of the result."""
 
 
+class ResultParameters(Module):
+    """A module whose results have `scale` and `zero_point`, numbers that its state holds as tensors."""
+
+    scale: float
+    zero_point: int
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[prefix + "scale"], destination[prefix + "zero_point"] = scalar_tensors(self.scale, self.zero_point)
+
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: list, unexpected_keys: list,
+        error_msgs: list,
+    ) -> None:  # fmt: skip
+        self.scale = float(state_dict.pop(prefix + "scale"))
+        self.zero_point = int(state_dict.pop(prefix + "zero_point"))
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, False, missing_keys, unexpected_keys, error_msgs
+        )
+
+
 def quantize_weight(float_wt: Any, observer: Any) -> Any:
     """Return a float weight quantized with the parameters of an observer that has seen it.
 
